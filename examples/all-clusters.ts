@@ -1,34 +1,30 @@
 /**
- * One controller for all tenants: it labels every ConfigMap in every logical cluster, those made
- * later included, through a single watch.
+ * One controller for all tenants: it writes the tenant on every ConfigMap that is to be billed, in
+ * every logical cluster, those made later included, through a single watch. The server selects.
  *
  * It needs the right to read all logical clusters. A service for tenants who bind its API watches
  * an APIExport's virtual workspace instead: see export-controller.ts.
  */
 import { configMaps } from "kcp-ts/kinds";
-import { Controller, logicalClusters, Manager } from "kcp-ts/sdk";
+import { controllerFor, logicalClusters, run, silentLog } from "kcp-ts/sdk";
 import { eventually, startTestControlPlane } from "kcp-ts/testing";
 
 const k = await startTestControlPlane();
-const clusters = logicalClusters({ client: k.client });
-const controller = new Controller({
-  name: "owner-label",
-  clusters,
-  concurrency: 8,
+const selector = { labelSelector: "billed=yes" };
+const billing = controllerFor(configMaps, { name: "billing", selector, concurrency: 8 }).reconcile(
   // The key says which logical cluster, and the client speaks to that one.
-  async reconcile({ cluster, namespace, name }, { client }) {
-    const at = { namespace, name };
-    const found = await client.resource(configMaps).find(at);
-    if (found === undefined || found.metadata.labels?.["tenant"] === cluster) return;
+  async ({ metadata }, { client, key: { cluster, namespace, name } }) => {
+    if (metadata.labels?.["tenant"] === cluster) return;
     const patch = { metadata: { labels: { tenant: cluster } } };
-    await client.resource(configMaps).patch(at, { type: "merge", patch });
+    await client.resource(configMaps).patch({ namespace, name }, { type: "merge", patch });
   },
-}).watch(configMaps);
+);
+const clusters = logicalClusters({ client: k.client });
 const stop = new AbortController();
-const running = new Manager({ clusters: [clusters], controllers: [controller] }).run(stop.signal);
+const running = run({ clusters, controllers: [billing], signal: stop.signal, log: silentLog });
 
 for (const tenant of ["team-a", "team-b", "team-c"]) {
-  const metadata = { name: "app", namespace: "default" };
+  const metadata = { name: "app", namespace: "default", labels: { billed: "yes" } };
   await k.clientFor(tenant).resource(configMaps).create({ metadata });
 }
 const labels = await eventually(async () => {

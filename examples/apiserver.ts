@@ -18,7 +18,7 @@ const token = randomUUID();
 const user = { username: "admin", groups: ["system:masters"] };
 const tokens = new StaticTokenAuthenticator([{ tokenHash: hashToken(token), user }]);
 const authenticators = [new BearerTokenAuthenticator([tokens])];
-const quiet = { debug() {}, info() {}, isLevelEnabled: () => false };
+const quiet = { debug() {}, info() {}, isDebugEnabled: false };
 const server = new ApiServer({
   storage: new MemoryStorage(),
   authenticator: new RequestAuthenticator({ authenticators, anonymous: true }),

@@ -3,7 +3,9 @@
  * of a cluster into another, which is all that its image holds. A thread of the command is a
  * program of its own, and is found beside it.
  */
+import { cp } from "node:fs/promises";
 import { type BuildOptions, build, type Plugin } from "esbuild";
+import { buildConsole } from "./console-files.ts";
 
 const shared: BuildOptions = {
   bundle: true,
@@ -45,3 +47,8 @@ for (const [file, from] of [
   const entry = "stdin" in from ? from : { entryPoints: [...from.entryPoints] };
   await build({ ...shared, ...entry, plugins: [nativePartsStayOutside], outfile });
 }
+
+const site = "packages/console/dist/site";
+await buildConsole({ folder: site });
+// The command finds the console beside its bundle.
+await cp(site, "packages/cli/dist/bundle/console", { recursive: true, force: true });

@@ -8,26 +8,21 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix, relative } from "node:path";
 import { build } from "esbuild";
+import { buildConsole } from "./console-files.ts";
 
 export interface PackageOptions {
   /** Emptied first. */
   readonly folder: string;
 }
 
-const doors = ["index", "sdk", "kinds", "apiserver", "tenancy", "testing"] as const;
-const workspaces = [
-  "machinery",
-  "pki",
-  "process-memory",
-  "testkit",
+const doors = [
+  "index",
+  "sdk",
+  "client",
+  "kinds",
+  "schema",
   "apiserver",
   "tenancy",
-  "sdk",
-  "controllers",
-  "multicluster",
-  "multicluster-server",
-  "simulator",
-  "controlplane",
   "testing",
 ] as const;
 /** Has native parts that it finds relative to its own folder. */
@@ -37,7 +32,9 @@ export async function writePackage({ folder }: PackageOptions): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(join(folder, "bin"), { recursive: true });
   await bundle(folder);
-  for (const name of [...workspaces, "kcp-ts"]) await copyDeclarations(name, folder);
+  await buildConsole({ folder: join(folder, "lib", "console") });
+  await keepCompressed(join(folder, "lib", "console", "assets"));
+  await copyDeclarations(folder);
   for (const [name, program] of Object.entries(programs))
     await writeFile(join(folder, "bin", `${name}.mjs`), bin(program), { mode: 0o755 });
   await writeFile(
@@ -63,6 +60,10 @@ await ${program}(process.argv);
 `;
 }
 
+/** Bundled CommonJS packages call require for Node's own modules; browsers have none of them. */
+const require =
+  'const require = globalThis.process?.getBuiltinModule?.("node:module").createRequire(import.meta.url);';
+
 async function bundle(folder: string): Promise<void> {
   await build({
     entryPoints: {
@@ -78,13 +79,11 @@ async function bundle(folder: string): Promise<void> {
     platform: "node",
     format: "esm",
     target: "node20",
-    minifySyntax: true,
+    // Of functions only the local names go: methods, members and exports keep theirs.
+    minify: true,
     logLevel: "warning",
     external: [store],
-    // Bundled CommonJS packages call require for Node's own modules.
-    banner: {
-      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
-    },
+    banner: { js: require },
   });
 }
 
@@ -115,17 +114,24 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
   return JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
 }
 
-async function copyDeclarations(workspace: string, folder: string): Promise<void> {
-  const from = `packages/${workspace}/dist`;
-  for (const name of await readdir(from, { recursive: true })) {
-    if (!name.endsWith(".d.ts") || name.endsWith(".test.d.ts") || name.startsWith("package/")) {
-      continue;
-    }
-    const target = posix.join("types", workspace, name);
-    const text = withPaths(await readFile(join(from, name), "utf8"), target);
+/** Those that the doors lead to. */
+async function copyDeclarations(folder: string): Promise<void> {
+  const found = new Set(doors.map((door) => `types/kcp-ts/${door}.d.ts`));
+  for (const target of found) {
+    const from = target.replace(/^types\/([^/]+)\//, "packages/$1/dist/");
+    const text = withoutHeader(withPaths(await readFile(from, "utf8"), target));
     await mkdir(dirname(join(folder, target)), { recursive: true });
     await writeFile(join(folder, target), text);
+    for (const [, , name = ""] of text.matchAll(specifier)) {
+      if (name.startsWith("."))
+        found.add(posix.join(posix.dirname(target), name.replace(/\.js$/, ".d.ts")));
+    }
   }
+}
+
+/** A module's first comment is about its code: editors do not show it. */
+function withoutHeader(text: string): string {
+  return text.replace(/^\/\*\*(?:(?!\*\/).)*\*\/\n(?=import |\/\*\*|export (?:\*|\{))/s, "");
 }
 
 /** Doors that are files and not folders. */
@@ -135,6 +141,12 @@ function isFile(workspace: string, door: string): boolean {
 }
 
 const specifier = /(from |import\()"([^"]+)"/g;
+
+/** Servers make the plain form of a file from its compressed one. */
+async function keepCompressed(assets: string): Promise<void> {
+  const names = await readdir(assets);
+  for (const name of names) if (names.includes(`${name}.gz`)) await rm(join(assets, name));
+}
 
 /** Each specifier as seen from `path`, which is below the folder of the package. */
 export function withPaths(text: string, path: string): string {

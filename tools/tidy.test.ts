@@ -60,7 +60,7 @@ const manifests: readonly PackageManifest[] = [
   {
     folder: "controlplane",
     exports: { ".": "./dist/index.js", "./internal": "./dist/internal.js" },
-    dependencies: ["pino"],
+    dependencies: ["commander"],
   },
 ];
 

@@ -12,6 +12,7 @@ export const tenantLabel = "simulation/tenant";
 export const workloadLabel = "simulation/workload";
 
 export interface ObservedPod {
+  readonly name: string;
   readonly tenant: TenantName;
   readonly workload: string;
   readonly isReady: boolean;
@@ -103,6 +104,7 @@ function podOf(object: KubernetesObject): ObservedPod | undefined {
   );
   return {
     ...owner,
+    name: metadata.name,
     isReady: isReady === true,
     isTerminating: metadata.deletionTimestamp !== undefined,
     hasEnded: status?.phase === "Succeeded" || status?.phase === "Failed",

@@ -21,7 +21,10 @@ export interface ControlPlaneProcessOptions {
   readonly syncedResources: readonly string[];
   /** The transport to the cluster of a kubeconfig's server, through the network of this process. */
   readonly transportTo: (server: string, process: ControlPlaneProcess) => Transport;
+  /** Wraps the connection of the controllers to their own server. */
+  readonly wrapLoopback: (transport: Transport) => Transport;
   readonly link: (name: string) => SimulatedLink;
+  readonly clockErrorMs: () => number;
   readonly beforeCommit: BeforeCommit;
   readonly onCommit: (write: Write) => void;
   readonly onCrash: () => void;
@@ -56,12 +59,16 @@ export class ControlPlaneProcess {
 
   static async start(options: ControlPlaneProcessOptions): Promise<ControlPlaneProcess> {
     const { loop, disk, random, log, transportTo, beforeCommit, onCommit } = options;
-    const clock = new ProcessClock(loop);
+    const clock = new ProcessClock(loop, options.clockErrorMs);
+    // Of several commits under way, the first to crash ends the process.
+    let hasCrashed = false;
     const storage = new CrashingStorage({
       disk,
       beforeCommit,
       onCommit,
       onCrash: () => {
+        if (hasCrashed) return;
+        hasCrashed = true;
         clock.end();
         storage.end();
         started?.end();
@@ -95,7 +102,7 @@ export class ControlPlaneProcess {
       caPem,
       physicalClusters: { connect, resourcesToSync: options.syncedResources },
       agentUrl: () => externalUrl,
-      wrapTransport: (transport) => loopback.wrap(transport),
+      wrapTransport: (transport) => options.wrapLoopback(loopback.wrap(transport)),
     });
     return process;
   }

@@ -2,22 +2,23 @@
  * The disk of a control plane that can crash: what was stored stays, and the process that has
  * crashed neither reads nor writes nor hears of anything any more.
  */
-import type {
-  CallOptions,
-  Change,
-  CountOptions,
-  Entry,
-  ListOptions,
-  Page,
-  ReadOptions,
-  Revision,
-  Storage,
-  StorageKey,
-  WatchOptions,
-  Write,
+import {
+  type CallOptions,
+  type Change,
+  type CountOptions,
+  type Entry,
+  type ListOptions,
+  type Page,
+  type ReadOptions,
+  type Revision,
+  type Storage,
+  StorageError,
+  type StorageKey,
+  type WatchOptions,
+  type Write,
 } from "@kcp-ts/apiserver/storage";
 
-export type BeforeCommit = (write: Write) => "commit" | "crash-before" | "crash-after";
+export type BeforeCommit = (write: Write) => "commit" | "crash-before" | "crash-after" | "full";
 
 export interface CrashingStorageOptions {
   readonly disk: Storage;
@@ -64,6 +65,11 @@ export class CrashingStorage implements Storage {
     const { disk, beforeCommit, onCommit, onCrash } = this.#options;
     await this.#alive(undefined);
     const fate = beforeCommit(write);
+    if (fate === "full")
+      throw new StorageError(
+        "unavailable",
+        "the disk is full: nothing is written until it has room",
+      );
     if (fate === "crash-before") {
       onCrash();
       return never();

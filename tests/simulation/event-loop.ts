@@ -164,13 +164,16 @@ function isBefore(a: SimulatedTimer, b: SimulatedTimer): boolean {
 export class ProcessClock implements Clock {
   readonly #loop: SimulatedEventLoop;
   #hasEnded = false;
+  /** The wall clock of the machine is wrong by this much. */
+  readonly #errorMs: () => number;
 
-  constructor(loop: SimulatedEventLoop) {
+  constructor(loop: SimulatedEventLoop, errorMs: () => number = () => 0) {
     this.#loop = loop;
+    this.#errorMs = errorMs;
   }
 
   now(): number {
-    return wallMs();
+    return wallMs() + this.#errorMs();
   }
 
   monotonic(): number {

@@ -52,6 +52,7 @@ export class StepLaws {
     for (const workload of this.#model.workloads.values()) {
       this.#checkAvailability(workload);
       this.#checkAtMostOne(workload);
+      this.#checkOrdinals(workload);
     }
     this.#checkLimits();
     this.#checkTenants();
@@ -59,9 +60,12 @@ export class StepLaws {
 
   /** Moves, drains, roll-outs and crashes take no ready replica away that is asked for. */
   #checkAvailability(workload: WantedWorkload): void {
-    if (workload.kind !== "Deployment" || workload.isStopBeforeStart || this.isLosing) return;
+    const { kind, isStopBeforeStart } = workload;
+    const isOrdinal = kind === "StatefulSet";
+    if ((kind !== "Deployment" && !isOrdinal) || isStopBeforeStart || this.isLosing) return;
     const ready = readyPods(this.#world, workload);
-    if (ready < workload.floor)
+    // An ordinal stops before it starts elsewhere, and its successor waits for it.
+    if (ready < workload.floor - (isOrdinal ? 1 : 0))
       throw new BrokenLaw(
         "availability",
         `${ready} replicas of ${workload.name} are ready, and ${workload.floor} were: ${where(this.#world, workload)}`,
@@ -83,6 +87,19 @@ export class StepLaws {
         "at most one",
         `${workload.name} runs in ${[...clusters].sort().join(" and ")}`,
       );
+  }
+
+  /** An ordinal of a StatefulSet runs in one cluster, terminating Pods included. */
+  #checkOrdinals(workload: WantedWorkload): void {
+    if (workload.kind !== "StatefulSet") return;
+    const places = new Map<string, string>();
+    for (const [cluster, { name, hasEnded }] of podsOf(this.#world, workload)) {
+      if (hasEnded) continue;
+      const other = places.get(name);
+      if (other !== undefined && other !== cluster)
+        throw new BrokenLaw("at most one", `${name} runs in ${other} and ${cluster}`);
+      places.set(name, cluster);
+    }
   }
 
   /** A cluster with more than its limit gets nothing more. */

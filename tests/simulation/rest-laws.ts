@@ -220,14 +220,13 @@ function checkEvents(view: TenantView, history: ReplicaHistory): void {
     };
     const about = regarding ?? involvedObject;
     const text = note ?? message ?? "";
-    const scaled = /^scaled (\S+) from (\d+) to (\d+) replicas$/.exec(text);
-    if (reason !== "ScaledCluster" || about?.kind !== "Deployment" || scaled === null) continue;
-    const [, cluster, , to] = scaled;
-    if (!history.had(view.tenant, `${about.name}--${cluster}`, Number(to)))
-      throw new BrokenLaw(
-        "no Event lies",
-        `${about.name}: "${text}", and ${about.name}--${cluster} never had ${to} replicas`,
-      );
+    if (reason !== "ScaledCluster" || about?.kind !== "Deployment") continue;
+    for (const [, cluster, to] of text.matchAll(/(\S+) from \d+ to (\d+)/g))
+      if (!history.had(view.tenant, `${about.name}--${cluster}`, Number(to)))
+        throw new BrokenLaw(
+          "no Event lies",
+          `${about.name}: "${text}", and ${about.name}--${cluster} never had ${to} replicas`,
+        );
   }
 }
 

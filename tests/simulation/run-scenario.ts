@@ -14,6 +14,7 @@ import { BrokenLaw, StepLaws } from "./laws.ts";
 import { manifestOf, resourceOfKind } from "./manifests.ts";
 import { Model, workloadKey } from "./model.ts";
 import { checkDrain, expectDrain } from "./plans.ts";
+import type { PlantedDefect } from "./planted-defects.ts";
 import { ReplicaHistory } from "./replica-history.ts";
 import { checkRestLaws, checkStable } from "./rest-laws.ts";
 import { clusterNames, clustersOf, type Scenario, type Step, type TenantName } from "./scenario.ts";
@@ -25,7 +26,15 @@ import { World } from "./world.ts";
 const qualities: Readonly<Record<string, LinkQuality>> = {
   perfect: perfectQuality,
   slow: { ...perfectQuality, latencyMs: 100, eventLatencyMs: 200 },
-  lossy: { latencyMs: 20, eventLatencyMs: 50, lossBefore: 0.05, lossAfter: 0.05, twice: 0.05 },
+  lossy: {
+    ...perfectQuality,
+    latencyMs: 20,
+    eventLatencyMs: 50,
+    lossBefore: 0.05,
+    lossAfter: 0.05,
+    twice: 0.05,
+  },
+  repeating: { ...perfectQuality, latencyMs: 10, eventLatencyMs: 50, twice: 0.2, eventTwice: 0.5 },
   stale: { ...perfectQuality, latencyMs: 10, eventLatencyMs: 3000 },
 };
 
@@ -42,11 +51,15 @@ export interface ScenarioResult {
   readonly commits: number;
 }
 
-export async function runScenario(scenario: Scenario, trace: Trace): Promise<ScenarioResult> {
+export async function runScenario(
+  scenario: Scenario,
+  trace: Trace,
+  defect?: PlantedDefect,
+): Promise<ScenarioResult> {
   const { seed, stopDelayMs, isFresh } = scenario;
   const image = isFresh ? undefined : await baseImage(scenario);
   const clusters = clusterNames(scenario.clusters);
-  const world = await World.start({ seed, trace, clusters, image, stopDelayMs });
+  const world = await World.start({ seed, trace, clusters, image, stopDelayMs, defect });
   if (isFresh) await createNamespaces(world);
   const run = new ScenarioRun(world, scenario);
   let broken: BrokenLaw | undefined;
@@ -155,6 +168,12 @@ class ScenarioRun {
       case "break-watches":
         world.breakWatches();
         break;
+      case "disk-full":
+        world.fillDisk(step.forMs);
+        break;
+      case "clock-jump":
+        world.jumpClock(step.byMs);
+        break;
       case "crash":
         world.planCrash(step);
         break;
@@ -205,6 +224,8 @@ class ScenarioRun {
           | "cut"
           | "network"
           | "break-watches"
+          | "disk-full"
+          | "clock-jump"
           | "crash"
           | "lose-pods"
           | "planned-drain"
@@ -213,6 +234,8 @@ class ScenarioRun {
     >,
   ): Promise<void> {
     const { tenant } = step;
+    // A user who is told that the disk is full asks again when it has room.
+    while (this.#world.isDiskFull) await this.#world.loop.run(1000);
     // The wish counts from its request on: a response may be lost.
     this.#wish(step);
     const answer = await this.#world.askNow(tenant, async (client) => {

@@ -51,7 +51,14 @@ export type Step =
   | { readonly do: "quota"; readonly tenant: TenantName; readonly deployments: number }
   | { readonly do: "cut"; readonly cluster: string; readonly forMs: number }
   | { readonly do: "lose-pods"; readonly cluster: string }
-  | { readonly do: "network"; readonly quality: "perfect" | "slow" | "lossy" | "stale" }
+  | {
+      readonly do: "network";
+      readonly quality: "perfect" | "slow" | "lossy" | "stale" | "repeating";
+    }
+  /** The control plane stores nothing for a while. */
+  | { readonly do: "disk-full"; readonly forMs: number }
+  /** The wall clock of the control plane is set, forwards or back. */
+  | { readonly do: "clock-jump"; readonly byMs: number }
   | { readonly do: "break-watches" }
   | {
       readonly do: "crash";
@@ -117,6 +124,11 @@ export function drawScenario(seed: number): Scenario {
   else if (isFull) draft.beginFull();
   else draft.begin();
   draft.continue();
+  const ofMachine = new SeededRandom(seed ^ 0x6d61_6368);
+  addMachineFault(draft.steps, ofMachine);
+  // Without latency, everything of a registration happens at once.
+  if (isFresh && ofMachine.chance(0.7))
+    draft.steps.unshift({ waitMs: 0, step: { do: "network", quality: "slow" } });
   return {
     seed,
     ...size,
@@ -125,6 +137,19 @@ export function drawScenario(seed: number): Scenario {
     stableMs: random.chance(0.02) ? 3_600_000 : 60_000,
     steps: draft.steps,
   };
+}
+
+/** In a quarter of the worlds, the machine of the control plane or its network misbehaves. */
+function addMachineFault(steps: ScenarioStep[], random: SeededRandom): void {
+  const fault = random.next();
+  const at = 1 + random.integer(steps.length);
+  const waitMs = drawWait(random);
+  const forMs = 1000 + random.integer(60_000);
+  const byMs = random.integer(7_200_000) - 3_600_000;
+  if (fault < 0.08) steps.splice(at, 0, { waitMs, step: { do: "disk-full", forMs } });
+  else if (fault < 0.16) steps.splice(at, 0, { waitMs, step: { do: "clock-jump", byMs } });
+  else if (fault < 0.25)
+    steps.splice(at, 0, { waitMs, step: { do: "network", quality: "repeating" } });
 }
 
 interface WorkloadName {

@@ -18,6 +18,8 @@ export interface LinkQuality {
   readonly lossAfter: number;
   /** A request that arrives twice, as when a proxy repeats it. */
   readonly twice: number;
+  /** Events of watches that arrive twice. */
+  readonly eventTwice: number;
 }
 
 export const perfectQuality: LinkQuality = {
@@ -26,6 +28,7 @@ export const perfectQuality: LinkQuality = {
   lossBefore: 0,
   lossAfter: 0,
   twice: 0,
+  eventTwice: 0,
 };
 
 export interface SentRequest {
@@ -143,9 +146,10 @@ export class SimulatedLink {
 
   async *#delayed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of body) {
-      const { eventLatencyMs } = this.quality;
+      const { eventLatencyMs, eventTwice } = this.quality;
       if (eventLatencyMs > 0) await this.#sleep(this.#options.random.integer(eventLatencyMs));
       yield chunk;
+      if (eventTwice > 0 && this.#options.random.chance(eventTwice)) yield chunk;
     }
   }
 

@@ -3,8 +3,10 @@
  * line of JSON for each seed.
  *
  *     node worker.js <first seed> <seeds> <stride> [--shrink] [--verbose]
+ *     node worker.js --play=<seed>,<seed>:<planted defect> [--shrink] [--verbose]
  */
 import "./deterministic-globals.ts";
+import { type DefectName, type PlantedDefect, plantedDefects } from "./planted-defects.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
 import { describeStep, drawScenario, type Scenario } from "./scenario.ts";
 import { Trace } from "./trace.ts";
@@ -24,18 +26,24 @@ export interface SeedReport {
   readonly steps?: readonly string[];
 }
 
-const [first = 1, count = 1, stride = 1] = process.argv.slice(2, 5).map(Number);
+/** A seed, and the defect that its world gets. */
+interface Play {
+  readonly seed: number;
+  readonly defect?: PlantedDefect | undefined;
+}
+
 const isShrinking = process.argv.includes("--shrink");
 const isVerbose = process.argv.includes("--verbose");
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-for (let at = 0; at < count; at++) {
-  const scenario = drawScenario(first + at * stride);
+for (const { seed, defect } of playsOf(process.argv.slice(2))) {
+  const scenario = drawScenario(seed);
   const before = process.cpuUsage();
-  const result = await play(scenario, isVerbose);
+  const result = await play(scenario, defect, isVerbose);
   const { broken, ...figures } = result;
   const { user, system } = process.cpuUsage(before);
-  const shortest = broken === undefined || !isShrinking ? scenario : await shrink(scenario, result);
+  const shortest =
+    broken === undefined || !isShrinking ? scenario : await shrink(scenario, result, defect);
   const report: SeedReport = {
     seed: scenario.seed,
     clusters: scenario.clusters,
@@ -48,16 +56,40 @@ for (let at = 0; at < count; at++) {
   print(JSON.stringify(report));
 }
 
-function play(scenario: Scenario, isPrinted = false): Promise<ScenarioResult> {
-  return runScenario(scenario, new Trace(isPrinted ? { print } : {}));
+function playsOf([range = "1", count = "1", stride = "1"]: readonly string[]): Play[] {
+  if (!range.startsWith("--play="))
+    return Array.from({ length: Number(count) }, (_, at) => ({
+      seed: Number(range) + at * Number(stride),
+    }));
+  return range
+    .slice("--play=".length)
+    .split(",")
+    .map((one) => {
+      const [seed, name] = one.split(":");
+      const defect = name === undefined ? undefined : plantedDefects[name as DefectName];
+      if (name !== undefined && defect === undefined) throw new Error(`no defect "${name}"`);
+      return { seed: Number(seed), defect };
+    });
+}
+
+function play(
+  scenario: Scenario,
+  defect: PlantedDefect | undefined,
+  isPrinted = false,
+): Promise<ScenarioResult> {
+  return runScenario(scenario, new Trace(isPrinted ? { print } : {}), defect);
 }
 
 /** Leaves out steps, one after the other from the last, as long as the same law is broken. */
-async function shrink(scenario: Scenario, { broken }: ScenarioResult): Promise<Scenario> {
+async function shrink(
+  scenario: Scenario,
+  { broken }: ScenarioResult,
+  defect: PlantedDefect | undefined,
+): Promise<Scenario> {
   let shortest = scenario;
   for (let at = scenario.steps.length - 1; at >= 0; at--) {
     const shorter = { ...shortest, steps: shortest.steps.filter((_, index) => index !== at) };
-    const result = await play(shorter).catch(() => undefined);
+    const result = await play(shorter, defect).catch(() => undefined);
     if (result?.broken?.law === broken?.law) shortest = shorter;
   }
   return shortest;

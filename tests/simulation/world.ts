@@ -13,8 +13,10 @@ import { SeededRandom } from "@kcp-ts/testkit";
 import { alignProcessState } from "./align-process-state.ts";
 import { ClusterObserver } from "./cluster-observer.ts";
 import { ControlPlaneProcess } from "./control-plane-process.ts";
+import type { BeforeCommit } from "./crashing-storage.ts";
 import { globals, resetGlobals } from "./deterministic-globals.ts";
 import { ProcessClock, SimulatedEventLoop } from "./event-loop.ts";
+import { type PlantedDefect, tampered } from "./planted-defects.ts";
 import { type LinkQuality, perfectQuality, SimulatedLink } from "./simulated-network.ts";
 import { withThinOpenApi } from "./thin-openapi.ts";
 import type { Trace } from "./trace.ts";
@@ -27,6 +29,8 @@ export interface WorldOptions {
   readonly stopDelayMs?: number | undefined;
   /** What the disk of the control plane has at the start, and when that is. */
   readonly image?: DiskImage | undefined;
+  /** A defect that the program gets in this world. */
+  readonly defect?: PlantedDefect | undefined;
 }
 
 export interface DiskImage {
@@ -77,12 +81,17 @@ export class World {
   readonly #disk = new MemoryStorage();
   readonly #links = new Set<SimulatedLink>();
   readonly #cutUntilMs = new Map<string, number>();
+  #clockErrorMs = 0;
+  #diskFullUntilMs = 0;
   #quality: LinkQuality = perfectQuality;
   #process: ControlPlaneProcess | undefined;
   #waiting: (() => void)[] = [];
   #crashPlan: (CrashPlan & { left: number }) | undefined;
 
-  private constructor({ seed, trace }: WorldOptions) {
+  readonly #defect: PlantedDefect | undefined;
+
+  private constructor({ seed, trace, defect }: WorldOptions) {
+    this.#defect = defect;
     this.#random = new SeededRandom(seed);
     this.trace = trace;
   }
@@ -157,6 +166,19 @@ export class World {
     this.#crashPlan = undefined;
   }
 
+  /** The wall clock of the control plane jumps, forwards or back. */
+  jumpClock(byMs: number): void {
+    this.#clockErrorMs += byMs;
+  }
+
+  fillDisk(forMs: number): void {
+    this.#diskFullUntilMs = this.nowMs + forMs;
+  }
+
+  get isDiskFull(): boolean {
+    return this.nowMs < this.#diskFullUntilMs;
+  }
+
   setQuality(quality: LinkQuality): void {
     this.#quality = quality;
     for (const link of this.#links) link.quality = quality;
@@ -180,6 +202,7 @@ export class World {
   /** Ends every fault that lasts. */
   heal(): void {
     this.cancelCrash();
+    this.#diskFullUntilMs = 0;
     this.setQuality(perfectQuality);
     this.#cutUntilMs.clear();
     for (const link of this.#links) link.mend();
@@ -239,7 +262,9 @@ export class World {
       log: this.#log("plane"),
       syncedResources,
       transportTo: (server, owner) => this.#transportTo(server, owner),
+      wrapLoopback: (transport) => tampered(transport, this.#defect?.loopback),
       link: (name) => this.#link(name),
+      clockErrorMs: () => this.#clockErrorMs,
       beforeCommit: () => this.#fateOfCommit(),
       onCommit: (write) => {
         this.writes.push(write);
@@ -254,7 +279,8 @@ export class World {
     for (const resume of waiting) resume();
   }
 
-  #fateOfCommit(): "commit" | "crash-before" | "crash-after" {
+  #fateOfCommit(): ReturnType<BeforeCommit> {
+    if (this.isDiskFull) return "full";
     const plan = this.#crashPlan;
     if (plan === undefined || plan.left-- > 0) return "commit";
     return plan.isStored ? "crash-after" : "crash-before";
@@ -266,20 +292,28 @@ export class World {
     this.#process = undefined;
     this.crashes++;
     this.trace.note(this.nowMs, "plane", "crashes", "");
-    this.loop.schedule(downMs, () => {
+    this.#startLater(downMs);
+  }
+
+  /** As a supervisor does: a process that does not start is started again. */
+  #startLater(delayMs: number): void {
+    this.loop.schedule(delayMs, () => {
       this.trace.note(this.nowMs, "plane", "starts", "");
       this.#startProcess().catch((error: unknown) => {
         this.trace.note(this.nowMs, "plane", "does not start", String(error));
+        this.#startLater(5000);
       });
     });
   }
 
   #transportTo(server: string, owner: ControlPlaneProcess) {
-    const name = new URL(server).hostname.split(".", 1)[0] as string;
+    const named = new URL(server).hostname.split(".", 1)[0] as string;
+    const name = this.#defect?.route?.(named, [...this.clusters.keys()]) ?? named;
     const target = this.clusters.get(name);
     if (target === undefined) throw new Error(`no cluster is at ${server}`);
     const { transport, generation } = target.cluster;
-    return owner.owns(this.#link(name)).wrap(withThinOpenApi(transport, generation));
+    const thin = withThinOpenApi(transport, generation);
+    return owner.owns(this.#link(name)).wrap(thin);
   }
 
   #link(name: string): SimulatedLink {
@@ -306,6 +340,6 @@ export class World {
       this.trace.log(this.nowMs, `${name} ${level} ${message} ${JSON.stringify(rest)}`, err);
     };
     const levels = { debug: () => {}, info: () => {}, warn: at("warn"), error: at("error") };
-    return { ...levels, isLevelEnabled: (level) => level === "warn" || level === "error" };
+    return { ...levels, isDebugEnabled: false };
   }
 }

@@ -13,13 +13,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 
 const [directory = "", times] = process.argv.slice(2);
 const nothing = () => undefined;
-const log = {
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing,
-  isLevelEnabled: () => false,
-};
+const log = { debug: nothing, info: nothing, warn: nothing, error: nothing, isDebugEnabled: false };
 
 for (let i = 0; i < Number(times); i++) {
   const options = {

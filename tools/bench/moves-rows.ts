@@ -84,7 +84,7 @@ async function decisionRow(
   // changes.
   for (const target of targets)
     for (const name of names) waits.begin(`${name} ${target}`, 1, systemClock.monotonic());
-  await until("the split begins", () => createWholes(upstream, names, targets.length));
+  await until("the split begins", () => createDeployments(upstream, names, targets.length));
   await until("all is in the clusters", async () => waits.open === 0);
   await sleep(systemClock, bench.options.sizes.settleMs);
   const before = waits.waits.length;
@@ -119,9 +119,9 @@ async function failoverRow(bench: Bench, { plane, targets }: BenchClusters): Pro
   const names = Array.from({ length: (2 * failedReplicas) / perWhole }, (_, index) => `w${index}`);
   const client = new ApiClient({ url: plane.url, token: benchToken });
   const annotations = { "workload.kcp.io/toleration-seconds": String(tolerationSeconds) };
-  await until("the split begins", () => createWholes(client, names, perWhole, annotations));
+  await until("the split begins", () => createDeployments(client, names, perWhole, annotations));
   await until("all are split", async () => {
-    const parts = await partsOf(client);
+    const parts = await copiesOf(client);
     return parts.filter(({ spec }) => spec.replicas === perWhole / 2).length === 2 * names.length;
   });
   const grownAtMs: number[] = [];
@@ -163,7 +163,7 @@ async function failoverRow(bench: Bench, { plane, targets }: BenchClusters): Pro
   client.close();
 }
 
-async function createWholes(
+async function createDeployments(
   client: ApiClient,
   names: readonly string[],
   replicas: number,
@@ -171,7 +171,10 @@ async function createWholes(
 ): Promise<boolean> {
   if ((await client.status("GET", deploymentsPath)) !== 200) return false;
   for (const name of names) {
-    const template = { metadata: { labels: { app: name } }, spec: { containers: [] } };
+    const template = {
+      metadata: { labels: { app: name } },
+      spec: { containers: [{ name: "web", image: "nginx" }] },
+    };
     const spec = { replicas, selector: { matchLabels: { app: name } }, template };
     const object = {
       apiVersion: "apps/v1",
@@ -184,7 +187,7 @@ async function createWholes(
   return true;
 }
 
-async function partsOf(client: ApiClient): Promise<readonly DeploymentEvent["object"][]> {
+async function copiesOf(client: ApiClient): Promise<readonly DeploymentEvent["object"][]> {
   const body = await client.must(
     "GET",
     `${deploymentsPath}?labelSelector=workload.kcp.io%2Fowned-by`,

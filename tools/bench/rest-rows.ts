@@ -1,7 +1,8 @@
 /**
- * Many Deployments over two simulated clusters in another process: how fast they are created and
- * reach the clusters, what the control plane requests and computes when nothing changes any more,
- * and what a drain costs.
+ * Many Deployments over two clusters in other processes: how fast they are created and reach the
+ * clusters, what the control plane requests and computes when nothing changes any more, and what a
+ * drain costs. The clusters are simulated; where `KUBEBUILDER_ASSETS` has a kube-apiserver, two
+ * real ones without kubelets follow.
  *
  * `KCP_BENCH_REQUESTS=1` prints the requests of each phase by verb, resource and status.
  */
@@ -9,6 +10,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import {
+  kubeControllerManagerMissing,
+  kubeconfigOf,
+  startKubeApiserver,
+  startKubeControllerManager,
+} from "@kcp-ts/testkit";
 import { ApiClient } from "./api-client.ts";
 import { Child } from "./child.ts";
 import type { Bench } from "./contest.ts";
@@ -32,9 +39,11 @@ const collectionMs = 20_000;
 export async function restRows(bench: Bench): Promise<void> {
   await atRest(bench, "not ready");
   await atRest(bench, "ready");
+  if (kubeControllerManagerMissing() === undefined) await atRest(bench, "real");
 }
 
-type State = "ready" | "not ready";
+/** Of the Deployments' replicas; those of real clusters without kubelets are not ready. */
+type State = "ready" | "not ready" | "real";
 
 /** A control plane whose two clusters have no Deployments yet. */
 interface Stage {
@@ -49,12 +58,7 @@ interface Stage {
 
 async function atRest(bench: Bench, state: State): Promise<void> {
   const folder = join(bench.directory, `rest-${state.replace(" ", "-")}`);
-  const clusters = new Child(
-    process.execPath,
-    [command, "sim", "--names", ...names, "--nodes", "10", "--out-directory", folder],
-    { linesFrom: "stderr", side: "clients" },
-  );
-  await clusters.line("ready");
+  const clusters = await (state === "real" ? realClusters() : simulatedClusters(folder));
   const plane = await ServerProcess.start(`${folder}-plane`);
   const client = new ApiClient({ url: plane.url, token: benchToken });
   const watchers: ApiClient[] = [];
@@ -62,13 +66,16 @@ async function atRest(bench: Bench, state: State): Promise<void> {
   const add = (work: string, figure: number, unit: Unit) =>
     bench.report.add({ work: `${work}, ${state}`, figure, server: "kcp", unit });
   try {
-    for (const name of names) watchers.push(await joinCluster(client, folder, name, missing));
+    for (const name of names) {
+      const access = clusters.access.get(name);
+      if (access !== undefined) watchers.push(await joinCluster(client, name, access, missing));
+    }
     await until("Deployments are served", async () => isServed(client));
     await sleep(systemClock, bench.options.sizes.settleMs);
     const stage = { bench, state, plane, client, missing, add };
     await applyRows(stage);
     await restRow(stage, "at rest");
-    // Replicas that are not ready are not replaced: their drain ends at their progress deadline.
+    // A quick run drains replicas that are ready.
     if (!bench.options.isQuick || state === "ready") await drainRows(stage);
   } finally {
     for (const watcher of watchers) watcher.close();
@@ -78,13 +85,52 @@ async function atRest(bench: Bench, state: State): Promise<void> {
   }
 }
 
+interface ClusterAccess {
+  readonly kubeconfig: string;
+  readonly url: string;
+  readonly token: string;
+}
+
+interface RunningClusters {
+  readonly access: ReadonlyMap<string, ClusterAccess>;
+  end(): Promise<void>;
+}
+
+async function simulatedClusters(folder: string): Promise<RunningClusters> {
+  const program = new Child(
+    process.execPath,
+    [command, "sim", "--names", ...names, "--nodes", "10", "--out-directory", folder],
+    { linesFrom: "stderr", side: "clients" },
+  );
+  await program.line("ready");
+  const access = new Map(names.map((name) => [name, clusterAccess(folder, name)]));
+  return { access, end: () => program.end() };
+}
+
+async function realClusters(): Promise<RunningClusters> {
+  const access = new Map<string, ClusterAccess>();
+  const closing: (() => Promise<void>)[] = [];
+  for (const name of names) {
+    const server = await startKubeApiserver();
+    const manager = await startKubeControllerManager(server);
+    closing.unshift(
+      () => manager.dispose(),
+      () => server.dispose(),
+    );
+    access.set(name, { ...server, kubeconfig: kubeconfigOf(server) });
+  }
+  const end = async () => {
+    for (const close of closing) await close();
+  };
+  return { access, end };
+}
+
 async function joinCluster(
   client: ApiClient,
-  folder: string,
   name: string,
+  { kubeconfig, url, token }: ClusterAccess,
   missing: Set<string>,
 ): Promise<ApiClient> {
-  const { kubeconfig, url, token } = clusterAccess(folder, name);
   await client.must("POST", targetsPath, syncTarget(name, kubeconfig));
   const watcher = new ApiClient({ url, token });
   await watcher.watch(`${allDeploymentsPath}?watch=true`, (line) => {
@@ -134,7 +180,7 @@ async function drainRows(stage: Stage): Promise<void> {
 
 const command = fileURLToPath(new URL("../../../packages/cli/bin/kcp.mjs", import.meta.url));
 
-function clusterAccess(directory: string, name: string) {
+function clusterAccess(directory: string, name: string): ClusterAccess {
   const kubeconfig = readFileSync(join(directory, `${name}.kubeconfig`), "utf8");
   const { clusters, users } = JSON.parse(kubeconfig) as {
     clusters: [{ cluster: { server: string } }];

@@ -12,7 +12,7 @@ import type { Bench } from "./contest.ts";
  */
 export async function informerRows({ options, report }: Bench): Promise<void> {
   const { informerObjects } = options.sizes;
-  const wantedMegabytes = { whole: 150, metadata: 40 };
+  const wantedMegabytes = { whole: 90, metadata: 40 };
   for (const what of ["whole", "metadata"] as const) {
     for (const how of ["stream", "pages"] as const) {
       const env = {
@@ -53,7 +53,7 @@ export async function sdkRows({ options, report }: Bench): Promise<void> {
       figure: get["rawMicros"] ?? Number.NaN,
       ratio: get["ratio"] ?? Number.NaN,
     },
-    wanted: { what: "ratio", atMost: 1.5 },
+    wanted: { what: "ratio", atMost: 1.3 },
   });
   const events = { BENCH_EVENTS: String(controllerEvents) };
   const controller = await figuresOf("@kcp-ts/sdk|controller/controller.bench.js", [], events);
@@ -63,7 +63,7 @@ export async function sdkRows({ options, report }: Bench): Promise<void> {
     figure: controller["eventsPerSecond"] ?? Number.NaN,
     unit: "/s",
     cpuMicros: controller["cpuMicrosPerEvent"],
-    wanted: { what: "figure", atLeast: 10_000 },
+    wanted: { what: "figure", atLeast: 20_000 },
   });
   const program = "@kcp-ts/testing|test-control-plane.bench.js";
   const tests = await figuresOf(program, [], {

@@ -1,5 +1,5 @@
 /** `kcp start` as users start it: the bundle, in a process and a directory of its own. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
@@ -21,6 +21,8 @@ export interface ServerProcessOptions {
   /** A program of this folder that runs inside the server and listens to what it is told. */
   readonly preload?: string;
   readonly side?: Side;
+  /** Further flags of `kcp start`. */
+  readonly flags?: readonly string[];
 }
 
 export class ServerProcess {
@@ -37,7 +39,7 @@ export class ServerProcess {
 
   static async start(
     directory: string,
-    { clock = systemClock, preload, side }: ServerProcessOptions = {},
+    { clock = systemClock, preload, side, flags = [] }: ServerProcessOptions = {},
   ): Promise<ServerProcess> {
     const tokenFile = join(directory, "..", "tokens.csv");
     const neighbours = [attackerToken, victimToken].map(
@@ -52,12 +54,12 @@ export class ServerProcess {
       ].join(""),
     );
     const startedAt = clock.monotonic();
-    const args = flags(directory, tokenFile);
+    const args = [...startFlags(directory, tokenFile), ...flags];
     const where: ChildOptions = { linesFrom: "stderr", ...(side === undefined ? {} : { side }) };
     const child =
       preload === undefined
         ? new Child(command, args, where)
-        : new Child(process.execPath, [...preloading(preload), command, ...args], {
+        : new Child("env", [...interpreter(), ...preloading(preload), command, ...args], {
             ...where,
             hasInput: true,
           });
@@ -93,18 +95,19 @@ export class ServerProcess {
 
 const command = fileURLToPath(new URL("../../../packages/cli/bin/kcp.mjs", import.meta.url));
 
-/** With the flag that the command gives itself. */
-function preloading(program: string): string[] {
-  return [
-    "--max-semi-space-size=8",
-    "--v8-pool-size=0",
-    "--expose-gc",
-    "--import",
-    programPath(program),
-  ];
+/** The environment and flags that the first line of the command gives Node. */
+function interpreter(): string[] {
+  const firstLine = readFileSync(command, "utf8").split("\n", 1)[0] ?? "";
+  const words = /^#!\/usr\/bin\/env -S (.+)$/.exec(firstLine)?.[1]?.split(" ");
+  if (words === undefined) throw new Error(`${command} does not say how it is run`);
+  return words.map((word) => (word === "node" ? process.execPath : word));
 }
 
-function flags(directory: string, tokenFile: string): string[] {
+function preloading(program: string): string[] {
+  return ["--expose-gc", "--import", programPath(program)];
+}
+
+function startFlags(directory: string, tokenFile: string): string[] {
   return [
     "start",
     ...["--root-directory", directory],

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { type DeclarationSource, declarationsOf, declaredIn } from "./declarations.ts";
+import { metricsPagePath } from "./metrics.ts";
 import { page, referencePages } from "./reference.ts";
 
 describe("the API reference", () => {
@@ -12,7 +13,7 @@ describe("the API reference", () => {
       assert.ok(written === text, `${path} is not what the code says: run npm run docs`);
     }
     const files = (await readdir("docs/reference")).map((name) => `docs/reference/${name}`);
-    assert.deepEqual(files.sort(), [...pages.keys()].sort());
+    assert.deepEqual(files.sort(), [...pages.keys(), metricsPagePath].sort());
   });
 });
 

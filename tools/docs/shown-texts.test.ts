@@ -24,7 +24,7 @@ const texts = await Promise.all(
 
 describe("manifests in documents", () => {
   /** Files of `kcp start`, which no server stores. */
-  const files = new Set(["AuthenticationConfiguration", "Policy"]);
+  const files = new Set(["AuthenticationConfiguration", "EncryptionConfiguration", "Policy"]);
 
   it("are taken by a server, every field of them known", async (t) => {
     const k = await startTestControlPlane({ controlLoops: false });

@@ -2,6 +2,7 @@
 import type { SeededRandom } from "@kcp-ts/testkit";
 import type { HostileRequest } from "../bench/hold-case.ts";
 import type { HostileHosts } from "./hostile-hosts.ts";
+import type { NativeKind } from "./native-kinds.ts";
 import type { RawConnections } from "./raw-connections.ts";
 import type { ServedKind } from "./served-kinds.ts";
 
@@ -31,6 +32,8 @@ export interface AttackContext {
   readonly connections: RawConnections;
   /** The kinds that every workspace serves. */
   readonly kinds: readonly ServedKind[];
+  /** The kinds that a workspace serves when a definition names them. */
+  readonly natives: readonly NativeKind[];
   /** The name of the tenant's workspace below root. */
   readonly workspace: string;
 }

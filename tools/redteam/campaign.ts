@@ -4,7 +4,7 @@
  * compared before and after.
  */
 import { createHash } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { SeededRandom } from "@kcp-ts/testkit";
@@ -14,15 +14,21 @@ import { accessAttacks } from "./access-attacks.ts";
 import type { Attack, Step, StepResponse } from "./attack.ts";
 import { combination } from "./combination.ts";
 import { expressionAttacks } from "./expression-attacks.ts";
+import { headerAttacks } from "./header-attacks.ts";
 import { hostAttacks } from "./host-attacks.ts";
 import { HostileHosts } from "./hostile-hosts.ts";
 import { kindAttacks } from "./kind-attacks.ts";
+import { mergeAttacks } from "./merge-attacks.ts";
+import { nativeAttacks } from "./native-attacks.ts";
+import { type NativeKind, readNativeKinds } from "./native-kinds.ts";
 import { objectAttacks } from "./object-attacks.ts";
+import { quantityAttacks } from "./quantity-attacks.ts";
 import { RawConnections } from "./raw-connections.ts";
 import { readAttacks } from "./read-attacks.ts";
 import { readServedKinds, type ServedKind } from "./served-kinds.ts";
 import { sharingAttacks } from "./sharing-attacks.ts";
 import { TenantClient } from "./tenant-client.ts";
+import { watchAttacks } from "./watch-attacks.ts";
 import { wireAttacks } from "./wire-attacks.ts";
 
 export const holdMaxMs = 50;
@@ -37,6 +43,11 @@ const singleAttacks: readonly Attack[] = [
   ...readAttacks,
   ...wireAttacks,
   ...hostAttacks,
+  ...watchAttacks,
+  ...mergeAttacks,
+  ...quantityAttacks,
+  ...headerAttacks,
+  ...nativeAttacks,
 ];
 
 export const allAttacks: readonly Attack[] = [...singleAttacks, combination(singleAttacks)];
@@ -59,6 +70,8 @@ export interface MeasuredStep extends Measurement {
   readonly index: number;
   readonly request: string;
   readonly status: number;
+  /** The beginning of the message of a refusal. */
+  readonly refusal: string;
 }
 
 export interface CampaignOptions {
@@ -91,10 +104,13 @@ export interface CampaignResult {
 
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   mkdirSync(options.directory, { recursive: true });
+  const hosts = await HostileHosts.start(options.directory);
+  const caFile = join(options.directory, "hostile-ca.pem");
+  writeFileSync(caFile, hosts.caPem);
   const server = await ServerProcess.start(join(options.directory, "server"), {
     preload: requestProbe,
+    flags: ["--mount-allowed-hosts", new URL(hosts.url).host, "--mount-proxy-ca-file", caFile],
   });
-  const hosts = await HostileHosts.start(options.directory);
   try {
     return await new Campaign(options, server, hosts).run();
   } finally {
@@ -106,6 +122,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
 interface DrawnAttack {
   readonly seed: number;
   readonly kinds: readonly ServedKind[];
+  readonly natives: readonly NativeKind[];
 }
 
 class Campaign {
@@ -132,16 +149,20 @@ class Campaign {
       ({ name }) => only.length === 0 || only.some((part) => name.includes(part)),
     );
     if (known.length === 0) throw new Error(`no attack is named ${only.join(" or ")}`);
+    await this.#grantRegistration();
     const before = await this.#bystander();
     const kinds = await readServedKinds(this.#admin, "root:bystander");
+    await this.#workspace("natives");
+    const natives = await readNativeKinds(this.#admin, "root:natives");
     const endsAt = systemClock.monotonic() + seconds * 1000;
     let attacks = 0;
     for (; attacks === 0 || systemClock.monotonic() < endsAt; attacks++) {
       const attackSeed = attacks === 0 ? seed : drawn.integer(2 ** 32);
       const random = new SeededRandom(attackSeed);
       const attack = random.pick(known as [Attack, ...Attack[]]);
-      const held = await this.#attack(attack, random, { seed: attackSeed, kinds });
-      if (held.length > 0) await this.#repeat(attack, held, { seed: attackSeed, kinds, known });
+      const drawnAttack = { seed: attackSeed, kinds, natives };
+      const held = await this.#attack(attack, random, drawnAttack);
+      if (held.length > 0) await this.#repeat(attack, held, { ...drawnAttack, known });
     }
     const after = await this.#contents();
     this.#admin.close();
@@ -165,14 +186,15 @@ class Campaign {
   async #attack(
     attack: Attack,
     random: SeededRandom,
-    { seed, kinds }: DrawnAttack,
+    { seed, kinds, natives }: DrawnAttack,
   ): Promise<readonly MeasuredStep[]> {
     const workspace = `t${this.#workspaces++}`;
     const before = this.#steps.length;
     await this.#workspace(workspace);
     const client = new TenantClient(`${this.#server.url}/clusters/root:${workspace}`, memberToken);
     const connections = new RawConnections(this.#server.url);
-    const steps = attack.steps({ random, hosts: this.#hosts, connections, kinds, workspace });
+    const hosts = this.#hosts;
+    const steps = attack.steps({ random, hosts, connections, kinds, natives, workspace });
     let index = 0;
     try {
       for (let next = steps.next(); next.done !== true && client.isUsable; ) {
@@ -235,7 +257,9 @@ class Campaign {
     const response = await run();
     this.#server.say("end");
     const measurement = JSON.parse(await this.#server.line('{"holdMs"')) as Measurement;
-    const measured: MeasuredStep = { ...place, request, status: response.status, ...measurement };
+    const { status, text } = response;
+    const refusal = /"message":"((?:[^"\\]|\\.){0,200})/.exec(status < 400 ? "" : text)?.[1] ?? "";
+    const measured: MeasuredStep = { ...place, request, status, refusal, ...measurement };
     this.#count++;
     this.#options.onStep?.(measured);
     this.#keep(measured);
@@ -279,6 +303,32 @@ class Campaign {
           name: "cluster-admin",
         },
         subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: memberToken }],
+      }),
+    );
+  }
+
+  /** The operator permits the tenant to register physical clusters. */
+  async #grantRegistration(): Promise<void> {
+    const rbac = "/clusters/root/apis/rbac.authorization.k8s.io/v1";
+    const apiGroup = "rbac.authorization.k8s.io";
+    const metadata = { name: "registers-clusters" };
+    await this.#admin.must(
+      "POST",
+      `${rbac}/clusterroles`,
+      JSON.stringify({
+        metadata,
+        rules: [
+          { apiGroups: ["workload.kcp.io"], resources: ["synctargets"], verbs: ["register"] },
+        ],
+      }),
+    );
+    await this.#admin.must(
+      "POST",
+      `${rbac}/clusterrolebindings`,
+      JSON.stringify({
+        metadata,
+        roleRef: { apiGroup, kind: "ClusterRole", name: metadata.name },
+        subjects: [{ apiGroup, kind: "User", name: memberToken }],
       }),
     );
   }

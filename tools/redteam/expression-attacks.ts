@@ -65,7 +65,7 @@ function placed(term: string, prefix: string): string {
   return term.replaceAll(/\b(list|map|text)\b(?!\()/g, (name) => `${prefix}.${name}`);
 }
 
-/** Bounds that a rule's estimate passes with, and an object that fills them. */
+/** Data, and the schema whose limits it fills: the estimate of cheap rules passes small ones. */
 function anyData(random: SeededRandom) {
   const list = anySize(random, 70_000);
   const map = anySize(random, 9000);
@@ -75,11 +75,11 @@ function anyData(random: SeededRandom) {
     map: Object.fromEntries(times(map, (i) => [`k${i}`, `v${i}`])),
     text: random.pick(["a", "é世", "😀", ","]).repeat(length >> 2),
   };
-  const string = { type: "string", maxLength: 4 };
+  const string = { type: "string", maxLength: 10 };
   const schema = {
-    list: { type: "array", items: string, maxItems: 10 },
-    map: { type: "object", additionalProperties: string, maxProperties: 10 },
-    text: { type: "string", maxLength: 100 },
+    list: { type: "array", items: string, maxItems: list },
+    map: { type: "object", additionalProperties: string, maxProperties: map },
+    text: { type: "string", maxLength: length },
   };
   return { spec, schema };
 }

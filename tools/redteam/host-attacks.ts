@@ -145,7 +145,7 @@ const clusters: Attack = {
 
 const mounts: Attack = {
   name: "mounts with huge answers",
-  *steps({ random, hosts }) {
+  *steps({ random, hosts, workspace }) {
     const huge = anyAnswer(random);
     hosts.answer = () => huge;
     yield {
@@ -174,6 +174,8 @@ const mounts: Attack = {
       spec: { mount: { ref: { apiVersion: "hold.example.com/v1", kind: "Host", name: "h" } } },
     });
     yield get("/apis/tenancy.kcp.io/v1alpha1/workspaces/mounted");
+    for (const path of ["/api/v1/configmaps", "/openapi/v2", "/apis"])
+      yield { ...get(`/clusters/root:${workspace}:mounted${path}`), isFromRoot: true };
   },
 };
 

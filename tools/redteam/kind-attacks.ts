@@ -158,6 +158,11 @@ function textOf(random: SeededRandom, name: string): string {
   return random.pick([`n${random.integer(30_000)}`, "a", "1", "root", "k=v"]);
 }
 
+/** An object of any kind, filled by its schema. */
+export function objectOf(random: SeededRandom, kind: ServedKind, name: string): object {
+  return new ObjectGenerator(random, kind).object(name);
+}
+
 const listed = (random: SeededRandom, path: string): Step[] =>
   accepts.filter(() => random.chance(0.3)).map((accept) => get(path, accept));
 
@@ -167,7 +172,7 @@ const served: Attack = {
     const kind = random.pick(kinds as [ServedKind, ...ServedKind[]]);
     const { path } = kind;
     if (random.chance(0.3)) yield { ...watched(random, path), isWatched: true };
-    const made = (name: string) => new ObjectGenerator(random, kind).object(name);
+    const made = (name: string) => objectOf(random, kind, name);
     const count = 1 + random.integer(4);
     let last = "";
     for (let i = 0; i < count; i++) {

@@ -59,6 +59,6 @@ function report(step: MeasuredStep): void {
   const { collections } = step;
   const collected = step.holdMs > holdMaxMs / 2 && collections.length > 0;
   process.stdout.write(
-    `${step.holdMs.toFixed(1)} ms, ${mebibytes(step.peakBytes)} (${mebibytes(step.keptBytes)} kept): ${step.attack}, seed ${step.seed}, request ${step.index}: ${step.status} ${step.request}${collected ? `; collections: ${collections.join(", ")}` : ""}\n`,
+    `${step.holdMs.toFixed(1)} ms, ${mebibytes(step.peakBytes)} (${mebibytes(step.keptBytes)} kept): ${step.attack}, seed ${step.seed}, request ${step.index}: ${step.status} ${step.request}${step.refusal === "" ? "" : ` (${step.refusal})`}${collected ? `; collections: ${collections.join(", ")}` : ""}\n`,
   );
 }

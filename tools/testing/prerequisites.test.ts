@@ -45,13 +45,15 @@ const heldLock =
 
 describe("what tests need", () => {
   it("is left alone when it is there", async () => {
-    const { missing, commands } = await provide({ present: ["etcd", "kubectl", "apt-get"] });
+    const { missing, commands } = await provide({
+      present: ["etcd", "kubectl", "chromium", "apt-get"],
+    });
     assert.deepEqual([missing, commands], [[], []]);
   });
 
   it("is installed where it is missing, and its service stopped", async () => {
     const { missing, commands } = await provide({
-      present: ["apt-get", "systemctl", "service", "update-rc.d", "kubectl"],
+      present: ["apt-get", "systemctl", "service", "update-rc.d", "kubectl", "chromium"],
       packages: { "etcd-server": "etcd" },
     });
     assert.deepEqual(missing, []);
@@ -66,14 +68,14 @@ describe("what tests need", () => {
 
   it("is named when it cannot be installed, and the rest still is", async () => {
     const packages = { "kubernetes-client": "kubectl" };
-    const { missing } = await provide({ present: ["apt-get"], packages });
+    const { missing } = await provide({ present: ["apt-get", "chromium"], packages });
     assert.equal(missing.length, 1);
     assert.match(missing[0] ?? "", /^etcd is missing .*etcd-server.*E: Unable to locate package/);
   });
 
   it("is installed after another program that installs has ended", async () => {
     const packages = { "etcd-server": "etcd" };
-    const present = ["apt-get", "kubectl"];
+    const present = ["apt-get", "kubectl", "chromium"];
     const { missing, commands, said } = await provide({ present, packages, lockedTimes: 2 });
     assert.deepEqual(missing, []);
     assert.deepEqual(commands, [
@@ -85,7 +87,7 @@ describe("what tests need", () => {
 
   it("is named when the other program never ends", async () => {
     const { missing, pausedMs } = await provide({
-      present: ["apt-get", "kubectl"],
+      present: ["apt-get", "kubectl", "chromium"],
       lockedTimes: Number.POSITIVE_INFINITY,
     });
     assert.match(missing.join("\n"), /^etcd is missing .*install failed: E: Unable to lock/);
@@ -94,7 +96,11 @@ describe("what tests need", () => {
 
   it("is installed from old lists when there are no new ones, or named with both failures", async () => {
     const packages = { "etcd-server": "etcd" };
-    const { missing } = await provide({ present: ["apt-get"], packages, canUpdate: false });
+    const { missing } = await provide({
+      present: ["apt-get", "chromium"],
+      packages,
+      canUpdate: false,
+    });
     assert.equal(missing.length, 1);
     assert.match(
       missing[0] ?? "",
@@ -106,7 +112,10 @@ describe("what tests need", () => {
     for (const machine of [{ present: ["apt-get"], isRoot: false }, { present: [] }]) {
       const { missing, commands } = await provide(machine);
       assert.deepEqual(commands, []);
-      assert.match(missing.join("\n"), /^etcd is missing.*\nkubectl is missing/);
+      assert.match(
+        missing.join("\n"),
+        /^etcd is missing.*\nkubectl is missing.*\nchromium is missing/,
+      );
     }
   });
 });

@@ -1,6 +1,7 @@
 /**
- * Programs that tests need: etcd and kubectl. One that is missing is installed from Debian's
- * packages, when this is Debian and we are root; one that is there, from wherever, is left alone.
+ * Programs that tests need: etcd, kubectl and a browser. One that is missing is installed from
+ * Debian's packages, when this is Debian and we are root; one that is there, from wherever, is left
+ * alone.
  */
 import type { Machine } from "./machine.ts";
 import type { CommandResult } from "./run-step.ts";
@@ -15,6 +16,7 @@ interface Prerequisite {
 const prerequisites: readonly Prerequisite[] = [
   { program: "etcd", debianPackage: "etcd-server", service: "etcd" },
   { program: "kubectl", debianPackage: "kubernetes-client", service: undefined },
+  { program: "chromium", debianPackage: "chromium", service: undefined },
 ];
 
 /** Resolves to one line for each program that could not be had. */

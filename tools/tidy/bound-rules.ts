@@ -43,9 +43,10 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/testkit/src/": "tests only",
   "packages/simulator/src/": "a pretended cluster for development, whose users are its owner",
   "packages/sdk/src/fake-server/": "tests of controllers only",
+  "packages/testing/src/merge-events.ts": "tests of controllers only",
   "packages/pki/src/der-writer.ts": own,
   "packages/multicluster-server/src/sync-target-admission.ts": annotations,
-  "packages/controlplane/src/log.ts": own,
+  "packages/apiserver/src/log.ts": own,
   "packages/apiserver/src/admission-sources/declared-kind.ts":
     "the schema of a definition, which was bounded, as this process published it",
   "packages/apiserver/src/manifests/read-manifests.ts": operator,
@@ -55,7 +56,6 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/multicluster/src/registration/seal.ts": own,
   "packages/multicluster/src/syncer/cached-object.ts":
     "objects that an informer keeps, which its client has bounded",
-  "packages/multicluster/src/syncer/desired-object.ts": annotations,
   "packages/multicluster/src/traffic/decide-service.ts": annotations,
   "packages/multicluster/src/tunnel/multiplexer.ts": "frames have 256 KiB at most",
   "packages/multicluster/src/tunnel/peer-router.ts": "another server of the same operator",

@@ -11,8 +11,6 @@ export const fileLinesMax = 800;
 
 /** `path name` to lines. */
 export const longFunctions: Readonly<Record<string, number>> = {
-  "packages/multicluster/src/coordination/kinds/autoscaler.ts decideAutoscaler": 76,
-  "packages/multicluster/src/coordination/kinds/decide-job.ts decideJob": 72,
   "packages/simulator/src/simulated-cluster.ts startSimulatedCluster": 75,
 };
 

@@ -7,7 +7,7 @@ export async function readTree(): Promise<SourceTree> {
   const folders = [...packages.map(({ folder }) => `packages/${folder}/src`), "tests", "tools"];
   const sources: Record<string, string> = {};
   for (const folder of folders) {
-    for (const path of await filesIn(folder, ".ts")) {
+    for (const path of [...(await filesIn(folder, ".ts")), ...(await filesIn(folder, ".tsx"))]) {
       if (!isBuilt(path)) sources[path] = await readFile(path, "utf8");
     }
   }

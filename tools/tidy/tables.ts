@@ -18,7 +18,18 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   // Extends the API server by what any embedder has.
   tenancy: { packages: ["machinery", "apiserver"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
-  sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
+  sdk: {
+    packages: ["machinery"],
+    node: [
+      "kubeconfig",
+      "transport",
+      "fake-server",
+      "websocket",
+      "inventory",
+      "client-node",
+      "run",
+    ],
+  },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
   // The half of it that lives inside the server.
@@ -54,7 +65,8 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
     packages: ["machinery", "sdk", "multicluster", "simulator", "controlplane", "testing"],
     node: "everywhere",
   },
-  console: { packages: ["machinery", "sdk"], node: [] },
+  // Runs in browsers: docs/adr/0084; so does the manifest of agents: 0089.
+  console: { packages: ["machinery", "sdk", "multicluster"], node: [] },
   // The published one: doors only.
   "kcp-ts": {
     packages: [
@@ -142,6 +154,8 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     "flow-control": ["request", "event-loop", "metrics"],
     audit: ["request", "metrics"],
     "stored-object": ["storage"],
+    // Between what is stored and a backend: docs/adr/0087.
+    encryption: ["storage"],
     "watch-cache": ["request", "event-loop", "storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
     manifests: ["content"],
@@ -205,6 +219,8 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     health: ["request", "content"],
     discovery: ["request", "content", "registry"],
     openapi: ["request", "content", "registry"],
+    // Files of the console: docs/adr/0084.
+    "static-site": ["request"],
     // Revisions, keys and entries of storage are words here; reads and writes go through registry
     // and watch-cache.
     handlers: [
@@ -251,6 +267,14 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     // For tests of controllers.
     "fake-server": ["client"],
     controller: ["client", "informer", "kinds", "leader-election", "metrics", "work-queue"],
+    // Own kinds from TypeScript; apart, because it weighs more than a client.
+    schema: ["client", "controller"],
+    // Clusters from kubeconfigs and ClusterProfiles: docs/adr/0090.
+    inventory: ["client", "controller", "informer", "kinds", "kubeconfig"],
+    // For programs that come from client-node: docs/adr/0090.
+    "client-node": ["client", "informer", "kubeconfig"],
+    // A program in one call: docs/adr/0085.
+    run: ["client", "controller", "kubeconfig", "leader-election", "metrics"],
   },
   simulator: {
     shapes: [],
@@ -265,7 +289,9 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
   multicluster: {
     api: [],
     "api-import": [],
-    agent: ["api", "syncer"],
+    // Made in browsers, too: docs/adr/0089.
+    "agent-manifest": ["api", "syncer"],
+    agent: ["api", "agent-manifest", "syncer"],
     registration: ["api", "agent", "syncer"],
     "api-importer": ["api", "api-import", "registration"],
     negotiation: ["api"],
@@ -292,8 +318,26 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     compute: ["api", "negotiation"],
   },
   controlplane: { backup: ["compose"], compose: [] },
+  // Effects are in `session` and `live`; screens draw what these hold: docs/adr/0084.
+  console: {
+    session: [],
+    navigation: ["session"],
+    live: ["session"],
+    elements: ["navigation"],
+    // Parts that only some pages load: docs/adr/0089.
+    streams: [],
+    terminal: [],
+    "yaml-help": ["live"],
+    screens: ["session", "navigation", "live", "elements", "streams", "terminal", "yaml-help"],
+  },
   cli: {
-    commands: ["type-generator", "demo"],
+    commands: ["type-generator", "demo", "completion", "operations", "console-proxy"],
+    // Words for shells, of any command line.
+    completion: [],
+    // What `kcp status` and `kcp doctor` read and check, and how a cluster is registered.
+    operations: [],
+    // A server on loopback that adds the kubeconfig's credentials: docs/adr/0084.
+    "console-proxy": [],
     "type-generator": [],
     demo: ["workspace-plugin"],
     "process-output": [],
@@ -385,4 +429,10 @@ export const openFolders: Readonly<Record<string, string>> = {
 export const sideEntryPoints: readonly string[] = [
   // The change feed is part of every backend and of the watch cache, not of what storage promises.
   "packages/apiserver/src/storage/change-feed.ts",
+  // Words without Node: the manifest of an agent is made in browsers, too.
+  "packages/multicluster/src/api/default-resources.ts",
+  "packages/multicluster/src/api/names.ts",
+  "packages/multicluster/src/api/synced-natives.ts",
+  // The suite of every store, also of one that is around another.
+  "packages/apiserver/src/storage/contract/storage-contract.ts",
 ];

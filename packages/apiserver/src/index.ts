@@ -84,6 +84,8 @@ export type {
 } from "./cluster-directory.ts";
 export { parseYamlDocuments, toYaml } from "./content/index.ts";
 export { systemDefinition } from "./custom-resources/index.ts";
+export type { KeyService } from "./encryption/index.ts";
+export { encryptStorage } from "./encryption-wiring.ts";
 export {
   plainExtension,
   type ServedExtension,
@@ -101,6 +103,8 @@ export {
   type TlsMaterial,
   type TlsVersion,
 } from "./http/index.ts";
+export { createLog, type LogFormat, type LogOptions } from "./log.ts";
+export { ProcessMetrics } from "./metrics/index.ts";
 export { pipeline } from "./pipeline.ts";
 export {
   type Catalog,
@@ -132,6 +136,12 @@ export { ApiServer, type ApiServerOptions } from "./server.ts";
 export type { ServerLog } from "./server-log.ts";
 export type { ServiceDecision, ServiceViews } from "./service-views.ts";
 export type { AuditWiringOptions, BackendObserver } from "./stages/index.ts";
+export {
+  type ConsoleConfiguration,
+  type ConsoleOptions,
+  consoleOfServer,
+  consoleSite,
+} from "./static-site/index.ts";
 export { decodeObject } from "./stored-object/index.ts";
 export { unreadLimits } from "./watch-cache/index.ts";
 export {

@@ -2,26 +2,29 @@
  * The entry point `@kcp-ts/apiserver/kinds`: what built-in kinds are defined with, for packages
  * that define kinds of their own.
  */
-export { workloadPrinter } from "./custom-resources/index.ts";
 export {
   baseStrategy,
   builtIn,
   type ComputedListRequest,
   type ComputedResource,
   type ConnectRequest,
-  conversionCodec,
   type Draft,
+  ephemeralContainersEndpoint,
   itemErrors,
   labelSelectorErrors,
   listIn,
   mutableItems,
   mutableMember,
   mutableMemberIfPresent,
+  type NativeKind,
   nameCell,
   nameColumn,
+  nativeDefinition,
+  nativeKinds,
   nodeMetricsKind,
   objectIn,
   podMetricsKind,
+  podUpdateErrors,
   type ResourceDefinition,
   restoreMembers,
   type Strategy,
@@ -30,7 +33,7 @@ export {
   type SubresourceView,
   setDefault,
   setPodDefaults,
-  setPodSpecDefaults,
   startGeneration,
   textIn,
+  workloadPrinter,
 } from "./registry/index.ts";

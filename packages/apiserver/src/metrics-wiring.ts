@@ -1,12 +1,12 @@
 /** Wiring of the sources that the server's own metrics are read from. */
-import { type Counter, type ServerGauges, ServerMetrics } from "./metrics/index.ts";
+import { type MetricSource, type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import type { StoredObjectCounts } from "./store-upkeep/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
 export function wireMetrics(
   watchCache: WatchCache,
   storedObjects: StoredObjectCounts,
-  counters: readonly Counter[],
+  sources: readonly MetricSource[],
   inFlight: ServerGauges["inFlight"],
 ): ServerMetrics {
   const metrics = new ServerMetrics({
@@ -16,6 +16,6 @@ export function wireMetrics(
     collections: watchCache.collections,
     cachedLists: watchCache,
   });
-  for (const counter of counters) metrics.registry.add(counter);
+  for (const source of sources) metrics.registry.add(source);
   return metrics;
 }

@@ -9,7 +9,11 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ClusterAuthenticator } from "./access-sources/index.ts";
 import type { Audit, AuditRecord } from "./audit/index.ts";
-import { isAuthenticationError, serviceAccountCluster } from "./authentication/index.ts";
+import {
+  isAuthenticationError,
+  serviceAccountCluster,
+  webSocketAuthorizationOf,
+} from "./authentication/index.ts";
 import { type Authorizer, type Decision, forbidden } from "./authorization/index.ts";
 import type {
   ClusterDirectory,
@@ -66,6 +70,7 @@ import {
   setDeadline,
   startAuditRecord,
 } from "./stages/index.ts";
+import type { StaticSite } from "./static-site/index.ts";
 
 export interface PipelineDependencies
   extends HandlerDependencies,
@@ -80,6 +85,7 @@ export interface PipelineDependencies
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
   readonly objectCount: ObjectCounter;
+  readonly site?: StaticSite | undefined;
   /** Undefined when the number of watches is not limited. */
   readonly watches: WatchLimiter | undefined;
   /** Called for each request that the store was unavailable for. */
@@ -118,11 +124,14 @@ export const pipeline: readonly (readonly [
 export function requestHandler(
   dependencies: PipelineDependencies,
 ): (request: ApiRequest) => MaybePromise<ApiResponse> {
-  const { audit, inFlight, clock } = dependencies;
+  const { audit, inFlight, clock, site } = dependencies;
   const stages = pipeline.filter(([, , only]) => only !== "audit" || audit !== undefined);
   const ofWrites = stages.map(([, stage]) => stage);
   const ofReads = stages.filter(([, , only]) => only !== "writes").map(([, stage]) => stage);
   return (request) => {
+    // Files are the same for everybody, and no part of the API.
+    if (site !== undefined && request.target.startsWith(site.path) && site.has(request))
+      return site.serve(request);
     const context = new RequestContext(request, clock);
     inFlight[context.isWrite ? "mutating" : "readOnly"]++;
     try {
@@ -195,11 +204,12 @@ function failed(
   if (error === tooBusy) return tooManyRequestsResponse();
   const known = fromStorageError(error, { resource: { resource: resourceOf(context) } });
   const status = toStatusError(known);
-  if (!(known instanceof StatusError) || status.cause !== undefined) {
+  const isOurs = status.cause !== undefined && status.status.code >= 500;
+  if (!(known instanceof StatusError) || isOurs) {
     if (context.audit !== undefined) context.audit.isPanic = true;
     dependencies.onError(error, context);
   } else if (isStoreUnavailable(status)) dependencies.onStoreUnavailable();
-  return statusResponse(status);
+  return statusResponse(status, header(context.request.headers, "accept"));
 }
 
 function resourceOf({ scope }: RequestContext): string {
@@ -216,7 +226,7 @@ function authenticate(
   const isPlain = scope?.service === undefined && scope?.cluster !== unresolvedCluster;
   try {
     const credentials = {
-      authorization: header(request.headers, "authorization"),
+      authorization: header(request.headers, "authorization") ?? webSocketAuthorizationOf(request),
       clientCertificate: request.clientCertificate,
       sentHeaders: request,
       path: scope?.path,

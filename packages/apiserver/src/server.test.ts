@@ -38,6 +38,15 @@ describe("the request pipeline", () => {
     );
   });
 
+  it("logs no request that only its client can mend: a tenant cannot fill the log", async () => {
+    await server.requestOk("POST", configmaps, { body: { metadata: { name: "patched" } } });
+    const headers = { "content-type": "application/json-patch+json" };
+    const body = [{ op: "test", path: "/data/a", value: "2" }];
+    const answer = await server.request("PATCH", `${configmaps}/patched`, { body, headers });
+    assert.equal(answer.status, 422);
+    assert.equal(JSON.stringify(server.logged).includes("failed unexpectedly"), false);
+  });
+
   it("responds 504 to a request that exceeds its timeout", async () => {
     const release = storage.holdCommits();
     const body = { metadata: { name: "slow" } };

@@ -48,6 +48,7 @@ import { ClusterStorageQuota, FlowControlConfigController } from "./flow-control
 import type { AdditionalSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import type { HealthChecks } from "./health/index.ts";
 import { healthChecks } from "./health-wiring.ts";
+import type { MetricSource } from "./metrics/index.ts";
 import { wireMetrics } from "./metrics-wiring.ts";
 import { type PipelineDependencies, requestHandler } from "./pipeline.ts";
 import {
@@ -69,6 +70,7 @@ import {
   Deadlines,
   type InFlightRequests,
 } from "./stages/index.ts";
+import type { StaticSite } from "./static-site/index.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import {
   Compactor,
@@ -136,6 +138,10 @@ export interface ApiServerOptions<Extension extends ServerExtension = ServerExte
    * do not count as content of a logical cluster.
    */
   readonly virtualResources?: readonly VirtualResource[] | undefined;
+  /** A page that is served in front of the API, such as the console. */
+  readonly site?: StaticSite | undefined;
+  /** Metrics of other parts of the process, which /metrics shows after the server's own. */
+  readonly metricSources?: readonly MetricSource[] | undefined;
   /** Runs a garbage collection; called while the storage is read through at the start. */
   readonly collectGarbage?: (() => void) | undefined;
 }
@@ -175,7 +181,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const registry = new Registry({ ...parts, confirmCreate, quota });
     const source = namespaceSource(registry, watchCache);
     this.#storedObjects = new StoredObjectCounts(storage, watchCache.hub, log);
-    const counters = [damaged.counter, supervisor.restarts];
+    const counters = [damaged.counter, supervisor.restarts, ...(options.metricSources ?? [])];
     const metrics = wireMetrics(watchCache, this.#storedObjects, counters, () => this.#inFlight);
     this.#watchCache = watchCache;
     this.extension = this.#extend({ registry, watchCache });
@@ -193,6 +199,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     this.#compactor = compactorOf(options, watchCache, supervisor);
     const observers = { clock, metrics, log };
     const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
+    const audit = composeAudit(options.audit, observers);
     this.#dependencies = {
       registry,
       watchCache,
@@ -200,7 +207,8 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       clock,
       random,
       deadlines,
-      audit: composeAudit(options.audit, observers),
+      audit,
+      auditEvents: audit,
       ...composeRequestLimits(options, { ...observers, deadlines, watchCache, catalog }),
       authenticator,
       tokens: options.tokens,
@@ -217,6 +225,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       log,
       inFlight: this.#inFlight,
       snapshots: options.snapshots,
+      site: options.site,
       onStoreUnavailable: storageFaultLogger(options),
       onError: (error, context) =>
         log.error({ err: error, path: pathOf(context) }, "a request failed unexpectedly"),

@@ -2,6 +2,7 @@
  * Runs a command line with subcommands. Messages go to stderr; exit code 1 is a failure, 2 a wrong
  * command line.
  */
+import { kcpVersion } from "@kcp-ts/machinery/base";
 import { Command } from "commander";
 import { endOnBrokenPipe, errorText } from "./process-output/index.ts";
 
@@ -12,7 +13,7 @@ export async function runProgram(
   endOnBrokenPipe();
   const program = new Command("kcp")
     .description("A Kubernetes API server for thousands of logical clusters, in one process.")
-    .version("0.1.0")
+    .version(kcpVersion)
     .showHelpAfterError("(add --help for usage)")
     .exitOverride();
   for (const add of verbs) add(program);

@@ -1,9 +1,16 @@
 /**
  * The composition root: options become a store, a server, a listener and a kubeconfig. Only wiring.
  */
+import { once } from "node:events";
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
-import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/apiserver";
+import {
+  type ApiServer,
+  consoleOfServer,
+  encryptStorage,
+  Listener,
+  type ServerLog,
+} from "@kcp-ts/apiserver";
 import { ensureDefaultNamespace } from "@kcp-ts/controllers";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { serverNames } from "@kcp-ts/multicluster";
@@ -24,10 +31,11 @@ import {
 import type { Client } from "@kcp-ts/sdk";
 import { type Battery, batteriesOf } from "./batteries.ts";
 import { composeAudit } from "./compose/audit.ts";
-import { ControlPlaneCore, processUser } from "./compose/core.ts";
+import { ControlPlaneCore, type CoreOptions, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { loadMounts } from "./compose/mounts.ts";
-import { listen, makeRootDirectory } from "./compose/start-up.ts";
+import { startProcessMetrics } from "./compose/process-metrics.ts";
+import { listen, makeRootDirectory, readFlagFile } from "./compose/start-up.ts";
 import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
@@ -64,7 +72,9 @@ export async function startControlPlane(
   await makeRootDirectory(rootDirectory);
   const started = new Started();
   try {
-    const storage = await openStorage(options.storage, { rootDirectory, clock, log });
+    const plain = await openStorage(options.storage, { rootDirectory, clock, log });
+    started.endsBy(() => plain.close());
+    const storage = await encrypted(plain, options, { log, ...extensions });
     started.endsBy(() => storage.close());
     const context = { log, clock, extensions, batteries };
     return await compose({ ...options, rootDirectory }, storage, context, started);
@@ -75,6 +85,16 @@ export async function startControlPlane(
     });
     throw error;
   }
+}
+
+async function encrypted(
+  storage: OpenedStorage,
+  { encryptionProviderConfig: path }: ControlPlaneOptions,
+  context: Pick<ControlPlaneContext, "log" | "keyServices">,
+): Promise<OpenedStorage> {
+  if (path === undefined) return storage;
+  const config = await readFlagFile("--encryption-provider-config", path);
+  return encryptStorage(storage, { config, ...context });
 }
 
 interface ComposeContext {
@@ -109,7 +129,9 @@ async function compose(
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await tokensOf(context.batteries, { kubeconfigPath, tokenStorePath });
   const collectGarbage = garbageCollector();
-  const core = await composeCore(options, storage, context, { tokens, collectGarbage });
+  const metricSources = startProcessMetrics(options, started);
+  const settings = { tokens, collectGarbage, metricSources };
+  const core = await composeCore(options, storage, context, settings);
   const { server } = core;
   started.endsBy(() => core.close());
   await core.start();
@@ -155,10 +177,8 @@ async function compose(
   started.endsBy(() => core.stopControllers());
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
-  const { peerUrl } = options;
   // A certificate of the operator is verified by the system's CA certificates.
-  const caPem = tls.own === undefined ? certificates.caPem : undefined;
-  if (peerUrl !== undefined) core.startPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
+  core.startPeers(options.peerUrl, tls.own === undefined ? certificates.caPem : undefined);
   const releaseMemory = () => server.releaseMemory();
   const collector = startIdleCollection({ clock, log, collectGarbage, releaseMemory });
   started.endsBy(() => collector.stop());
@@ -181,30 +201,24 @@ function startControlLoops(
 ): void {
   const { controllers: controlLoops, physicalClusters, eventTtlMs } = options;
   if (!controlLoops && physicalClusters === undefined) return;
-  const isShared = options.storage.kind === "etcd";
-  const agentUrl = () => externalUrl;
-  const shared = { caPem, isShared, eventTtlMs, controlLoops };
-  core.startControlLoops({ ...shared, physicalClusters, agentUrl });
-}
-
-interface CoreSettings {
-  readonly tokens: AdminTokens | undefined;
-  readonly collectGarbage: () => void;
+  const shared = { caPem, isShared: options.storage.kind === "etcd", eventTtlMs, controlLoops };
+  core.startControlLoops({ ...shared, physicalClusters, agentUrl: () => externalUrl });
 }
 
 async function composeCore(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   context: ComposeContext,
-  { tokens, collectGarbage }: CoreSettings,
+  settings: Required<Pick<CoreOptions, "tokens" | "collectGarbage" | "metricSources">>,
 ): Promise<ControlPlaneCore> {
   const { clock, batteries, log } = context;
   return ControlPlaneCore.compose({
     ...options,
     ...context,
+    site: consoleOfServer(options),
     storage,
     isStoreShared: options.storage.kind === "etcd",
-    tokens,
+    ...settings,
     root: {
       workspaceTypes: batteries.has("workspace-types"),
       metricsViewer: batteries.has("metrics-viewer"),
@@ -213,7 +227,7 @@ async function composeCore(
     random: systemRandom,
     audit: await composeAudit(options.audit, { clock, random: systemRandom, log }),
     limits: trafficOf(options.traffic),
-    collectGarbage: throttledGarbageCollector(clock, collectGarbage),
+    collectGarbage: throttledGarbageCollector(clock, settings.collectGarbage),
     mounts: await loadMounts(options),
   });
 }
@@ -230,12 +244,7 @@ async function shutDown(
   const timer = clock.schedule(shutdownTimeoutMs, () => giveUp.abort());
   // The listener stops accepting first, so that no new connection is opened.
   const drained = listener.drain(giveUp.signal);
-  await Promise.race([
-    server.drain(),
-    new Promise<void>((done) =>
-      giveUp.signal.addEventListener("abort", () => done(), { once: true }),
-    ),
-  ]);
+  await Promise.race([server.drain(), once(giveUp.signal, "abort")]);
   await drained;
   timer.cancel();
 }

@@ -1,3 +1,4 @@
+export { consoleSite, createLog, type LogFormat, type LogOptions } from "@kcp-ts/apiserver";
 export {
   type Manifest,
   ManifestError,
@@ -37,7 +38,6 @@ export {
   type ControlPlaneContext,
   startControlPlane,
 } from "./control-plane.ts";
-export { createLog, type LogFormat, type LogOptions } from "./log.ts";
 export {
   type AuditOptions,
   type ControlPlaneOptions,

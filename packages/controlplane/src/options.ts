@@ -1,4 +1,4 @@
-import { listenerLimits, unreadLimits } from "@kcp-ts/apiserver";
+import { type ConsoleOptions, listenerLimits, unreadLimits } from "@kcp-ts/apiserver";
 import type { PhysicalClusterOptions } from "@kcp-ts/multicluster-server";
 import type { AuthorizationOptions } from "./compose/authorization.ts";
 import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
@@ -14,6 +14,7 @@ import type { TlsOptions } from "./compose/tls.ts";
 export interface ControlPlaneOptions
   extends ServiceAccountOptions,
     IssuerOptions,
+    ConsoleOptions,
     RequestHeaderOptions,
     AuthorizationOptions,
     ClientAuthorityOptions,
@@ -38,6 +39,8 @@ export interface ControlPlaneOptions
    */
   readonly peerUrl?: string | undefined;
   readonly storage: StorageOptions;
+  /** A file with an EncryptionConfiguration of Kubernetes; nothing is encrypted if omitted. */
+  readonly encryptionProviderConfig?: string | undefined;
   /** By default `<root>/admin.kubeconfig`. */
   readonly kubeconfigPath?: string | undefined;
   readonly tokenAuthFile?: string | undefined;

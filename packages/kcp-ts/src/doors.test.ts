@@ -9,6 +9,7 @@ const behind: Readonly<Record<string, string>> = {
   index: "controlplane",
   sdk: "sdk",
   kinds: "sdk/kinds",
+  schema: "sdk/schema",
   apiserver: "apiserver",
   tenancy: "tenancy",
   testing: "testing",
@@ -34,7 +35,9 @@ describe("the published package", () => {
     for (const door of [
       "kcp-ts",
       "kcp-ts/sdk",
+      "kcp-ts/client",
       "kcp-ts/kinds",
+      "kcp-ts/schema",
       "kcp-ts/apiserver",
       "kcp-ts/tenancy",
     ]) {

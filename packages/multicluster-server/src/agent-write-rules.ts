@@ -39,6 +39,7 @@ import {
   stopsAtExpiryAnnotation,
   syncErrorAnnotation,
   syncerFinalizer,
+  syncerVersionAnnotation,
   upsyncedFromAnnotation,
   withoutField,
 } from "@kcp-ts/multicluster";
@@ -134,7 +135,8 @@ export function checkRenewal(draft: Draft, old: JsonObject | undefined): void {
     const value = annotationsOf(draft)[key] ?? "";
     const isInterval = key === renewIntervalAnnotation && /^\d{0,4}$/.test(String(value));
     const isPromise = key === stopsAtExpiryAnnotation && (value === "" || value === "true");
-    if (!isInterval && !isPromise)
+    const isVersion = key === syncerVersionAnnotation && /^[\w.+-]{0,63}$/.test(String(value));
+    if (!isInterval && !isPromise && !isVersion)
       throw forbidden(draft, `an agent does not change the annotation ${key} so`);
   }
   checkDeletable(draft, old, metadataOf(old)["ownerReferences"] ?? []);

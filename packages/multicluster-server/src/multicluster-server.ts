@@ -84,7 +84,6 @@ export class MulticlusterServer {
     });
     const copies = upsyncAdmission({
       client,
-      authorizer,
       syncedNamespaces,
       sharedPlace: (cluster, name) => shared.targetOf(cluster, name),
     });
@@ -100,7 +99,7 @@ export class MulticlusterServer {
         copies,
         apiAccessAdmission(client),
         workloadPlacementAdmission,
-        limitGateAdmission,
+        ...limitGateAdmission(client),
       ],
       virtualResources: [
         {

@@ -12,7 +12,7 @@ import {
   systemDefinition,
 } from "@kcp-ts/apiserver";
 import { fileDescriptorShare } from "@kcp-ts/apiserver/request/file-descriptors";
-import type { Clock } from "@kcp-ts/machinery/base";
+import { type Clock, kcpVersion } from "@kcp-ts/machinery/base";
 import {
   AgentPresence,
   type AgentServer,
@@ -41,9 +41,10 @@ import { placementReviewDefinition, placementReviewers } from "./placement-revie
 import { SealingKey } from "./sealing-key.ts";
 import { syncTargetAdmission } from "./sync-target-admission.ts";
 import { mayRegister } from "./sync-target-verbs.ts";
+import { withTemplateDefaults } from "./template-defaults.ts";
 
 /** The image that the Dockerfile in the root of this repository builds. */
-export const agentImageDefault = "kcp-syncer:0.1.0";
+export const agentImageDefault = `kcp-syncer:${kcpVersion}`;
 
 export interface PhysicalClusterOptions {
   /** The controllers to run; all if omitted. */
@@ -97,7 +98,7 @@ export interface PhysicalClustersDependencies {
 
 export class PhysicalClusters {
   readonly resources: readonly ResourceDefinition[] = [
-    ...multiclusterKinds.map(systemDefinition),
+    ...multiclusterKinds.map((kind) => withTemplateDefaults(systemDefinition(kind))),
     placementReviewDefinition,
   ];
   readonly admissionPlugin: AdmissionPlugin;

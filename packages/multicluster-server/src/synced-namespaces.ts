@@ -8,7 +8,13 @@
  */
 import type { Catalog, ResourceDefinition } from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { clusterLabels, isSyncedNative, stateLabel, stateSync } from "@kcp-ts/multicluster";
+import {
+  assignedTargets,
+  clusterLabels,
+  isSyncedNative,
+  stateLabel,
+  stateSync,
+} from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 
 export interface SyncedNamespacesOptions {
@@ -37,8 +43,14 @@ const keptMs = { given: 5000, notGiven: 1000 } as const;
 const keptMax = 10_000;
 
 interface CachedLookup {
-  readonly answer: Promise<boolean>;
+  readonly answer: Promise<AssignedObject | undefined>;
   untilMs: number;
+}
+
+/** An object that was found to be assigned: as long as it is, one request shows it. */
+interface AssignedObject {
+  readonly resource: Resource<KubernetesObject>;
+  readonly name: string;
 }
 
 export class SyncedNamespaces {
@@ -54,16 +66,17 @@ export class SyncedNamespaces {
     const { clock } = this.#options.client();
     const id = `${place.cluster}/${place.namespace}/${target}`;
     const known = this.#kept.get(id);
-    if (known !== undefined && known.untilMs > clock.monotonic()) return await known.answer;
+    if (known !== undefined && known.untilMs > clock.monotonic())
+      return (await known.answer) !== undefined;
     if (this.#kept.size >= keptMax) this.#kept.clear();
     // Concurrent callers wait for the same result.
     const kept: CachedLookup = {
-      answer: this.#look(place, target),
+      answer: this.#look(place, target, known?.answer),
       untilMs: Number.POSITIVE_INFINITY,
     };
     this.#kept.set(id, kept);
     try {
-      const isGiven = await kept.answer;
+      const isGiven = (await kept.answer) !== undefined;
       kept.untilMs = clock.monotonic() + (isGiven ? keptMs.given : keptMs.notGiven);
       return isGiven;
     } catch (error) {
@@ -72,8 +85,18 @@ export class SyncedNamespaces {
     }
   }
 
-  async #look({ cluster, namespace }: NamespaceInCluster, target: string): Promise<boolean> {
+  async #look(
+    { cluster, namespace }: NamespaceInCluster,
+    target: string,
+    known: Promise<AssignedObject | undefined> | undefined,
+  ): Promise<AssignedObject | undefined> {
     const client = this.#options.client().inCluster(cluster);
+    const before = await known;
+    if (before !== undefined) {
+      const { resource, name } = before;
+      const found = await client.resource(resource).find({ namespace, name });
+      if (assignedTargets(found?.metadata.labels).has(target)) return before;
+    }
     const selectors = [
       `${stateLabel(target)}=${stateSync}`,
       ...clusterLabels.map((label) => `${label}=${target}`),
@@ -82,16 +105,19 @@ export class SyncedNamespaces {
       const lists = selectors.map((labelSelector) =>
         client.resource(resource).list({ namespace, labelSelector, limit: 1 }),
       );
-      for (const { items } of await Promise.all(lists)) if (items.length > 0) return true;
+      for (const { items } of await Promise.all(lists)) {
+        const [first] = items;
+        if (first !== undefined) return { resource, name: first.metadata.name };
+      }
     }
-    return false;
+    return undefined;
   }
 
   /**
    * The resources that can be assigned: defined ones, and the native resources that workloads
    * depend on.
    */
-  async #kinds(cluster: ClusterName): Promise<readonly Resource[]> {
+  async #kinds(cluster: ClusterName): Promise<readonly Resource<KubernetesObject>[]> {
     const catalog = this.#options.catalog();
     const kinds = new Map<string, ResourceDefinition>();
     for (const one of await catalog.all(cluster)) {

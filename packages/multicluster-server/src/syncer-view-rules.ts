@@ -82,6 +82,7 @@ export function assignedTo(
     check: (draft, old) => checkWrite(draft, old, target, policy),
     checkStatus: (draft, old) => checkStatusWrite(draft, old, target, kind),
     deletionRefusal: (object) => deletionRefusal(object, target, policy),
+    copyLabel: stateLabel(target),
   };
 }
 

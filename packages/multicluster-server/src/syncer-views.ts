@@ -16,6 +16,7 @@ import {
   apiExports,
   apiResourceImports,
   computeExportName,
+  importedResources,
   isComputeExport,
   isSyncedNative,
   locations,
@@ -238,7 +239,7 @@ class OwnClusterView extends View {
     const { syncTarget, resourcesToSync } = this.#sources;
     const target = await syncTarget();
     if (target === undefined) return undefined;
-    const requested = new Set(target.spec?.resources ?? resourcesToSync());
+    const requested = new Set(importedResources(target.spec?.resources, resourcesToSync()));
     const natives = new Set((await this.base.all(systemCluster)).map(formatGroupResource));
     return {
       target,

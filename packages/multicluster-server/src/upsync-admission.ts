@@ -7,7 +7,8 @@
  * has written are never scheduled, followed by Secrets, or given access to the control plane. Users
  * may delete upsynced objects, which restarts a Pod.
  */
-import type { AdmissionPlugin, AdmissionRequest, Authorizer } from "@kcp-ts/apiserver";
+import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver";
+import { isSystemMaster } from "@kcp-ts/apiserver/request/user";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -24,11 +25,10 @@ import {
 } from "@kcp-ts/multicluster";
 import type { Client, StringMap } from "@kcp-ts/sdk";
 import { services } from "@kcp-ts/sdk/kinds";
-import { maySync } from "./sync-target-verbs.ts";
+import { syncerScopeOf } from "@kcp-ts/tenancy";
 import { namespaceNotSynced, type SyncedNamespaces } from "./synced-namespaces.ts";
 
 export interface UpsyncAdmissionOptions {
-  readonly authorizer: () => Authorizer;
   /** Resolves the name of a SyncTarget in a logical cluster that it is not in. */
   readonly sharedPlace: (
     cluster: ClusterName,
@@ -42,11 +42,10 @@ export interface UpsyncAdmissionOptions {
 export function upsyncAdmission(options: UpsyncAdmissionOptions): AdmissionPlugin {
   return {
     name: "CopiesOfClusters",
+    // Ephemeral containers are added to the Pod in the cluster, and the copy follows.
+    handles: ({ subresource, operation }) =>
+      (operation === "CREATE" || operation === "UPDATE") && subresource !== "ephemeralcontainers",
     validate(request, object, old) {
-      const { subresource, operation } = request;
-      if (operation !== "CREATE" && operation !== "UPDATE") return undefined;
-      // Ephemeral containers are added to the Pod in the cluster, and the copy follows.
-      if (subresource === "ephemeralcontainers") return undefined;
       const now = copiedFrom(object);
       const before = old === undefined ? none : copiedFrom(old);
       if (now.length === 0 && before.length === 0) return undefined;
@@ -204,16 +203,17 @@ const writers: ReadonlySet<JsonValue | undefined> = new Set([
 ]);
 
 /**
- * Whether the user may sync to the cluster, and uses the syncer's field manager: an administrator
- * with kubectl is no syncer.
+ * Whether the connection proves the syncer of the cluster: the view of its SyncTarget, which opens
+ * to its syncer alone; or the server's own control loops. An operator with kubectl is no syncer.
  */
 async function isSyncer(
-  { user, cluster, options }: AdmissionRequest,
+  { user, cluster, options, service }: AdmissionRequest,
   name: string,
-  { authorizer, sharedPlace }: UpsyncAdmissionOptions,
+  { sharedPlace }: UpsyncAdmissionOptions,
 ): Promise<boolean> {
-  if (!writers.has(options["fieldManager"])) return false;
+  const view = syncerScopeOf(service);
+  if (view === undefined) return isSystemMaster(user) && writers.has(options["fieldManager"]);
   // The owner's workspace decides who may sync to its clusters, not the workspaces that use them.
   const place = (await sharedPlace(cluster, name)) ?? { cluster, name };
-  return maySync(authorizer(), user, place);
+  return place.cluster === view.cluster && place.name === view.target;
 }

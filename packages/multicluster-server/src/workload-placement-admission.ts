@@ -4,13 +4,14 @@
  * these control loops, and operators.
  */
 import { type AdmissionPlugin, denied } from "@kcp-ts/apiserver";
+import { isSystemMaster } from "@kcp-ts/apiserver/request/user";
 import { workloadPlacements } from "@kcp-ts/multicluster";
 
 export const workloadPlacementAdmission: AdmissionPlugin = {
   name: "WorkloadPlacements",
   resources: [workloadPlacements],
   admit(request) {
-    if (request.user.groups?.includes("system:masters")) return;
+    if (isSystemMaster(request.user)) return;
     throw denied(
       request,
       "the multi-cluster controllers write WorkloadPlacements; edit the workload to change its placement",

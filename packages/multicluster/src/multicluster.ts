@@ -22,12 +22,14 @@ import {
   type PermitsAddress,
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
-import { targetConditions } from "./api/index.ts";
+import { syncedResourcesDefault, targetConditions } from "./api/index.ts";
 import { apiAccess } from "./api-access/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
 import { ComputeExportController, SharedTargetIndex, TenantTargets } from "./compute/index.ts";
 import {
   type GracePeriods,
+  type MetadataInformers,
+  sharedMetadata,
   unreachableAfterMsDefault,
   workloadCoordinators,
 } from "./coordination/index.ts";
@@ -114,31 +116,6 @@ export interface MulticlusterOptions {
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/**
- * Workloads and their dependencies; ReplicaSets and ControllerRevisions for the revision history of
- * divided workloads, the other resources for traffic over several clusters.
- */
-export const syncedResourcesDefault: readonly string[] = [
-  "deployments.apps",
-  "pods",
-  "replicasets.apps",
-  "statefulsets.apps",
-  "daemonsets.apps",
-  "controllerrevisions.apps",
-  "jobs.batch",
-  "cronjobs.batch",
-  "horizontalpodautoscalers.autoscaling",
-  "poddisruptionbudgets.policy",
-  "configmaps",
-  "secrets",
-  "serviceaccounts",
-  "persistentvolumeclaims",
-  "services",
-  "ingresses.networking.k8s.io",
-  "endpointslices.discovery.k8s.io",
-  "serviceimports.multicluster.x-k8s.io",
-];
-
 /** Runs until the signal aborts, and resolves when all operations in flight have finished. */
 export async function runMulticluster(
   given: MulticlusterOptions,
@@ -194,8 +171,13 @@ export async function runMulticluster(
   controllers.push(...scheduling.controllers);
   const manager = new Manager({ clusters: [clusters], controllers });
   const { scheduler } = scheduling;
-  const used = { consumers, sharedTargets, scheduler, clock, onError: report };
-  for (const loop of [manager, ...controllersOf({ ...options, controllers: parts }, used)])
+  const metadata = sharedMetadata(client, clock);
+  const used = { consumers, sharedTargets, scheduler, metadata, clock, onError: report };
+  for (const loop of [
+    manager,
+    metadata,
+    ...controllersOf({ ...options, controllers: parts }, used),
+  ])
     running.start((stop) => loop.run(stop));
   try {
     await running.join();
@@ -210,6 +192,7 @@ interface ControllerDependencies {
   readonly consumers: TenantTargets;
   readonly sharedTargets: SharedTargetIndex;
   readonly scheduler: Scheduler | undefined;
+  readonly metadata: MetadataInformers;
   readonly clock: Clock;
   readonly onError: Report;
 }
@@ -217,7 +200,7 @@ interface ControllerDependencies {
 /** The controllers that have watches of their own. */
 function controllersOf(
   options: MulticlusterOptions,
-  { consumers, sharedTargets, scheduler, clock, onError }: ControllerDependencies,
+  { consumers, sharedTargets, scheduler, metadata, clock, onError }: ControllerDependencies,
 ): readonly { run(signal: AbortSignal): Promise<void> }[] {
   const { client, controllers = new Set() } = options;
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
@@ -227,7 +210,7 @@ function controllersOf(
     const own = { ...options.gracePeriods, onError: onError("deployment-splitter") };
     const computeWorkspacesOf = (tenant: ClusterName) =>
       new Set(consumers.computeWorkspacesOf(tenant).values());
-    const used = { targets: consumers, computeWorkspacesOf, scheduler };
+    const used = { targets: consumers, computeWorkspacesOf, scheduler, metadata };
     loops.push(workloadCoordinators({ client, clock, ...used, ...own }));
   }
   if (controllers.has("traffic")) {
@@ -237,14 +220,21 @@ function controllersOf(
       unreachableAfterMs,
       onError: onError("traffic"),
     };
-    loops.push(traffic({ client, clock, targets: consumers, ...own }));
+    loops.push(traffic({ client, clock, metadata, targets: consumers, ...own }));
   }
   if (controllers.has("volumes")) {
     const meant = {
       targetOf: (cluster: string, name: string) => sharedTargets.targetOf(cluster, name),
     };
     loops.push(
-      volumes({ client, clock, targets: consumers, ...meant, onError: onError("volumes") }),
+      volumes({
+        client,
+        clock,
+        metadata,
+        targets: consumers,
+        ...meant,
+        onError: onError("volumes"),
+      }),
     );
   }
   if (controllers.has("api-access")) {

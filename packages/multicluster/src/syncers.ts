@@ -55,6 +55,7 @@ import {
   locations,
   type SyncTarget,
   type SyncTargetStatus,
+  servedBeside,
   servedResources,
   stateLabel,
   stateSync,
@@ -131,6 +132,9 @@ interface Running {
   readonly natives: NativeKinds;
   /** The last reported condition. */
   said: string | undefined;
+  /** What is synced, and what is not served yet, when the synced resources last changed. */
+  lists: ResourceLists | undefined;
+  awaitedApis: readonly string[] | undefined;
   isReady: boolean;
   /** The syncer was ready once: the list of its resources is complete from then on. */
   wasReady: boolean;
@@ -266,6 +270,10 @@ export class Syncers {
    * next check would miss this cluster.
    */
   #lookSoon(): void {
+    for (const running of this.#running.values()) {
+      running.lists = undefined;
+      running.awaitedApis = undefined;
+    }
     if (this.#isLookSoon || this.#isClosed) return;
     this.#isLookSoon = true;
     this.#timer.cancel();
@@ -352,8 +360,9 @@ export class Syncers {
       onError,
     });
     const sets = { resources, policies, security, natives };
-    const reported = { said: undefined, isReady: false, wasReady: false };
-    return { connection, syncer, ...sets, ...reported, former: [] };
+    const unknown = { said: undefined, lists: undefined, awaitedApis: undefined };
+    const state = { ...unknown, isReady: false, wasReady: false, former: [] };
+    return { connection, syncer, ...sets, ...state };
   }
 
   #informersOf(cluster: TargetConnection["cluster"]): UpstreamInformers {
@@ -378,13 +387,15 @@ export class Syncers {
     this.#timer = this.#options.clock.schedule(lookMs, this.#look);
     for (const [key, running] of this.#running) {
       if (this.#reporting.has(key)) continue;
-      const awaitedApis = this.#awaitedApis(running.connection);
-      const { isReady, wasReady: hasStarted } = running;
+      running.awaitedApis ??= this.#awaitedApis(running.connection);
+      const { isReady, wasReady: hasStarted, awaitedApis } = running;
       const progress = { wasReady: isReady, hasStarted, awaitedApis };
       const condition = syncerCondition(running.syncer.health, progress);
       running.isReady = condition.status === "True";
       running.wasReady ||= running.isReady;
-      const lists = this.#resourceListsOf(running);
+      if (hasStarted !== running.wasReady) running.lists = undefined;
+      running.lists ??= this.#resourceListsOf(running);
+      const { lists } = running;
       const saying = JSON.stringify([condition.reason, condition.message, lists]);
       if (running.said === saying) continue;
       running.said = saying;
@@ -463,6 +474,10 @@ export class Syncers {
     const { cluster, name } = connection;
     if (!this.#policies.hasSynced) return [];
     const { compatible, available } = importConditions;
+    const spec = this.#targets.get(keyOf(connection))?.spec;
+    const isOnlyServed = new Set(
+      spec?.resources === undefined ? servedBeside(this.#options.resources) : [],
+    );
     const offer = this.#offers.get(keyOf({ cluster, name: computeExportName }));
     const negotiated = this.#imports
       .list({ cluster })
@@ -473,11 +488,11 @@ export class Syncers {
           isConditionTrue(status?.conditions, available),
       )
       .map(syncedResource)
+      .filter(({ resource }) => !isOnlyServed.has(formatGroupResource(resource)))
       .map((one) => {
         const isShared = offer?.resources.has(formatGroupResource(one.resource)) === true;
         return { ...one, isShared };
       });
-    const spec = this.#targets.get(keyOf(connection))?.spec;
     // Before the SyncTarget is observed, its requested resources are unknown.
     const asked = spec === undefined ? [] : (spec.resources ?? this.#options.resources);
     const carried = syncedNativeKinds(asked).map((one) => ({

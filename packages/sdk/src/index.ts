@@ -4,6 +4,8 @@
  * `controller`, `leader-election` and `metrics` need no Node APIs.
  */
 export {
+  type Applied,
+  type ApplyInput,
   type ApplyOptions,
   apiVersionOf,
   type BodySource,
@@ -14,13 +16,18 @@ export {
   type ClientOptions,
   type ClientRequest,
   clusterAnnotation,
+  consoleLog,
   type Deadline,
   type DeadlineOptions,
   type DeleteOptions,
   type DynamicObject,
   defineResource,
+  type ExplainOptions,
+  explainError,
   FetchTransport,
   type FetchTransportOptions,
+  type FieldConflict,
+  fieldConflicts,
   formatResource,
   type GetOptions,
   headerText,
@@ -35,10 +42,13 @@ export {
   type LazyList,
   type ListMeta,
   type ListOptions,
+  type Log,
+  logAbout,
   type ManagedFieldsEntry,
   type MemberOptions,
   type MemberTree,
   type MemoryAccount,
+  type MetadataInput,
   type Method,
   type ObjectIdentity,
   type ObjectInput,
@@ -46,6 +56,8 @@ export {
   type ObjectMeta,
   type ObjectName,
   ObservedObject,
+  type OnWritten,
+  type OrUndefined,
   type OwnerReference,
   onAbort,
   type PageOptions,
@@ -68,12 +80,15 @@ export {
   responseBody,
   retryOnConflict,
   type SelectorOptions,
+  type StatusOf,
   type StringMap,
   SubresourceClient,
+  silentLog,
   startDeadline,
   stringMember,
   type Table,
   type TableColumn,
+  type TableOptions,
   type TableRow,
   type Transport,
   TransportError,
@@ -86,11 +101,14 @@ export {
   untrustedServerLimits,
   type WatchEvent,
   type WatchOptions,
+  type WriteInput,
   type WriteOptions,
 } from "./client/index.ts";
+export * from "./client-node/index.ts";
 export * from "./controller/index.ts";
 export * from "./discovery/index.ts";
 export * from "./informer/index.ts";
+export * from "./inventory/index.ts";
 export * from "./kubeconfig/index.ts";
 export * from "./leader-election/index.ts";
 export {
@@ -103,7 +121,9 @@ export {
   type LabelValues,
   type MetricOptions,
   MetricsRegistry,
+  processMetrics,
   seriesPerMetricMax,
 } from "./metrics/index.ts";
+export * from "./run/index.ts";
 export * from "./transport/index.ts";
 export * from "./work-queue/index.ts";

@@ -12,7 +12,7 @@ const silent = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
 };
 const registration = "/apis/admissionregistration.k8s.io/v1";
 const one = "/api/v1/namespaces/default/pods/one";
@@ -40,7 +40,8 @@ describe("admission policy of a simulated cluster", () => {
   };
   const send = async (method: "GET" | "POST", path: string, body?: JsonObject): Promise<string> => {
     try {
-      await cluster.client.send({ method, path, ...(body === undefined ? {} : { body }) });
+      const headers = { accept: "*/*" };
+      await cluster.client.send({ method, path, headers, ...(body === undefined ? {} : { body }) });
       return "done";
     } catch (error) {
       if (!isStatusError(error)) throw error;

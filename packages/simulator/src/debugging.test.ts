@@ -14,7 +14,7 @@ const silent = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
 };
 const metrics = "/apis/metrics.k8s.io/v1beta1";
 
@@ -57,6 +57,21 @@ describe("debugging of a simulated cluster", () => {
     await clock.advanceAndFlush(5000);
   });
   after(() => stop(cluster, clock));
+
+  it("a session answers 406 to a client that accepts JSON only, as a kubelet does", async () => {
+    const path =
+      "/api/v1/namespaces/default/pods/asking/exec?command=true&container=main&stdout=true";
+    const asked = (accept: string) =>
+      cluster.client.send({
+        method: "POST",
+        path,
+        headers: { accept, upgrade: "SPDY/3.1", connection: "Upgrade" },
+        retriesMax: 0,
+      });
+    await assert.rejects(asked("application/json"), /answered 406/);
+    // It names no stream protocol, so it gets further, and not far.
+    await assert.rejects(asked("*/*"), /unable to upgrade/);
+  });
 
   const get = async (path: string) =>
     (await cluster.client.json({ method: "GET", path })) as JsonObject;

@@ -58,7 +58,7 @@ const silent = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
 };
 
 function deployment(random: SeededRandom, replicas: number) {

@@ -15,7 +15,7 @@ const silent = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
 };
 
 interface Started {

@@ -12,6 +12,6 @@ export function warningsToStderr(): ServerLog {
     info: () => {},
     warn: print("warning"),
     error: print("error"),
-    isLevelEnabled: (level) => level === "warn" || level === "error",
+    isDebugEnabled: false,
   };
 }

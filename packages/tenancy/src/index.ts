@@ -8,6 +8,7 @@ export {
   type ResourceFilter,
   type SyncerScope,
   type SyncerVirtualWorkspaces,
+  syncerScopeOf,
   type VirtualWorkspaceScope,
   virtualWorkspaceOf,
 } from "./api-sharing/index.ts";

@@ -9,7 +9,8 @@ import type { ApiRequest, ApiResponse } from "@kcp-ts/apiserver";
 import type { Handle, Middleware } from "@kcp-ts/controlplane";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { AbortableBody } from "@kcp-ts/sdk/client";
-import { matchesRequest, type RequestMatch } from "./request-match.ts";
+import type { WriteCounter } from "./eventually-stable.ts";
+import { matchesRequest, placeOf, type RequestMatch } from "./request-match.ts";
 
 export interface Fault {
   /** All requests if omitted. */
@@ -45,6 +46,9 @@ export class InjectedFault extends Error {
   override readonly name = "InjectedFault";
 }
 
+/** Of the writes that are kept for messages. */
+const lastWritesMax = 5;
+
 interface Entry {
   readonly fault: Fault;
   hits: number;
@@ -60,8 +64,33 @@ export class Faults {
   readonly #entries = new Set<Entry>();
   readonly #watches = new Set<OpenWatch>();
 
+  readonly #writes = new Map<string, { count: number; last: string[] }>();
+
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** The writes of clients in one logical cluster so far, those of the server itself excluded. */
+  writesIn(cluster: string): WriteCounter {
+    const all = this.#writes;
+    return {
+      get writes() {
+        return all.get(cluster)?.count ?? 0;
+      },
+      get lastWrites() {
+        return all.get(cluster)?.last ?? [];
+      },
+    };
+  }
+
+  #count({ method, target }: ApiRequest): void {
+    if (method === "GET") return;
+    const { cluster } = placeOf(target);
+    const known = this.#writes.get(cluster) ?? { count: 0, last: [] };
+    this.#writes.set(cluster, known);
+    known.count++;
+    known.last.push(`${method} ${target.split("?")[0]}`);
+    if (known.last.length > lastWritesMax) known.last.shift();
   }
 
   /** Injects a fault from now on. Of several faults that match, the oldest applies. */
@@ -95,6 +124,7 @@ export class Faults {
   }
 
   readonly middleware: Middleware = (request, next) => {
+    this.#count(request);
     const entry = this.#strike(request);
     if (entry === undefined) return this.#tracked(request, next);
     return this.#inflict(entry.fault, request, next);

@@ -8,8 +8,36 @@ export type {
   Middleware,
 } from "@kcp-ts/controlplane";
 export { type EventuallyOptions, eventually, FakeClock, flushEventLoop } from "@kcp-ts/testkit";
+export { eventuallyStable, type StableOptions, type WriteCounter } from "./eventually-stable.ts";
+export {
+  type ControllerRun,
+  ExplorationError,
+  type ExplorationReport,
+  type ExploreOptions,
+  exploreFaults,
+  type FaultyTest,
+  type FaultyWorld,
+} from "./explore-faults.ts";
+export {
+  type ExploreObjectsOptions,
+  exploreObjects,
+  ObjectsError,
+  type ObjectsReport,
+} from "./explore-objects.ts";
+export {
+  type FaultPattern,
+  type FaultSchedule,
+  faultPatterns,
+  formatSchedule,
+} from "./fault-schedule.ts";
+export {
+  type GeneratedObject,
+  type GenerateOptions,
+  generateObjects,
+} from "./generate-objects.ts";
 export {
   type ActiveFault,
+  type CrdSource,
   type CustomResourceDefinition,
   customResourceDefinitions,
   type Fault,

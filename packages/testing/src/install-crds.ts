@@ -14,6 +14,7 @@ import {
   type KubernetesObject,
 } from "@kcp-ts/sdk";
 import * as kinds from "@kcp-ts/sdk/kinds";
+import type { KindDefinition } from "@kcp-ts/sdk/schema";
 
 export interface CustomResourceDefinition extends KubernetesObject {
   readonly spec: JsonObject;
@@ -27,16 +28,22 @@ export const customResourceDefinitions = defineResource<CustomResourceDefinition
 const establishedTimeoutMs = 10_000;
 const establishedPollMs = 2;
 
-/** Files, or folders whose YAML and JSON files are read; other kinds in them are skipped. */
+/** A file or folder, or a definition as `defineKind` returns it. */
+export type CrdSource = string | KindDefinition;
+
+/** Of files and folders, YAML and JSON files are read; other kinds in them are skipped. */
 export async function installCrds(
   client: Client,
-  paths: readonly string[],
+  sources: readonly CrdSource[],
 ): Promise<readonly string[]> {
+  const paths = sources.filter((one) => typeof one === "string");
+  const given = sources.filter((one) => typeof one !== "string");
   const manifests = (await Promise.all(paths.map((path) => readManifests(path)))).flat();
-  const definitions = manifests.filter(({ kind }) => kind === customResourceDefinitions.kind);
-  if (definitions.length === 0) {
+  const found = manifests.filter(({ kind }) => kind === customResourceDefinitions.kind);
+  if (found.length === 0 && paths.length > 0) {
     throw new Error(`no CustomResourceDefinition was found in ${paths.join(", ")}`);
   }
+  const definitions = [...found, ...given];
   return Promise.all(
     definitions.map((definition) =>
       install(client, definition as unknown as CustomResourceDefinition),

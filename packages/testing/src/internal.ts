@@ -1,5 +1,9 @@
 export { type ActiveFault, type Fault, type FaultStatus, Faults, InjectedFault } from "./faults.ts";
-export { type CustomResourceDefinition, customResourceDefinitions } from "./install-crds.ts";
+export {
+  type CrdSource,
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+} from "./install-crds.ts";
 export { mountWorkspace } from "./mount-workspace.ts";
 export { opensslRequest } from "./openssl-request.ts";
 export { type Pod, PodClient, type PodSpec, pods, secrets } from "./pod-client.ts";

@@ -30,7 +30,7 @@ export function matchesRequest(match: RequestMatch, request: ApiRequest): boolea
   );
 }
 
-interface Place {
+export interface Place {
   readonly cluster: string;
   readonly resource: string;
   readonly namespace: string;
@@ -38,7 +38,7 @@ interface Place {
   readonly isWatch: boolean;
 }
 
-function placeOf(target: string): Place {
+export function placeOf(target: string): Place {
   const url = new URL(target, "http://localhost");
   const path = url.pathname.split("/").slice(1).map(decodeURIComponent);
   const cluster = path[0] === "clusters" ? (path.splice(0, 2)[1] ?? "root") : "root";

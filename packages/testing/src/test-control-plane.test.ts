@@ -373,7 +373,7 @@ describe("faults", () => {
 });
 
 const silent = {
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,

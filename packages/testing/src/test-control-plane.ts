@@ -16,7 +16,7 @@ import type { Client } from "@kcp-ts/sdk";
 import type { TenancyExtensionOptions } from "@kcp-ts/tenancy";
 import { FakeClock } from "@kcp-ts/testkit";
 import { Faults } from "./faults.ts";
-import { installCrds } from "./install-crds.ts";
+import { type CrdSource, installCrds } from "./install-crds.ts";
 import { formatTestKubeconfig } from "./test-kubeconfig.ts";
 import {
   createTestCertificates,
@@ -30,8 +30,11 @@ import { warningsToStderr } from "./warnings-log.ts";
 export interface TestControlPlaneOptions extends Extensions {
   /** `fake` is stopped until the test moves it; the real time if omitted. */
   readonly clock?: "fake" | Clock;
-  /** Files or folders with CustomResourceDefinitions, installed into the logical cluster root. */
-  readonly crds?: readonly string[];
+  /**
+   * Files or folders with CustomResourceDefinitions, or definitions of `defineKind`, installed into
+   * the logical cluster root.
+   */
+  readonly crds?: readonly CrdSource[];
   /** In memory if omitted; closed with the control plane. */
   readonly storage?: Storage;
   /** Namespace deletion, garbage collection and default objects; true if omitted. */
@@ -57,7 +60,7 @@ export interface TestControlPlane<TestClock extends Clock = Clock> {
    */
   clientFor(cluster: string, user?: UserInfo): Client;
   /** Returns the names of the installed CRDs, when they are served. */
-  installCrds(paths: readonly string[], cluster?: string): Promise<readonly string[]>;
+  installCrds(sources: readonly CrdSource[], cluster?: string): Promise<readonly string[]>;
   /** Opens a port, once; further calls return the same one. */
   listen(options?: ListenOptions): Promise<TestListener>;
   /** As text, for clients over sockets; opens a port if there is none yet. */
@@ -158,8 +161,8 @@ class InProcessControlPlane implements TestControlPlane {
     return this.#parts.core.clientFor(cluster, user);
   }
 
-  installCrds(paths: readonly string[], cluster = "root"): Promise<readonly string[]> {
-    return installCrds(this.clientFor(cluster), paths);
+  installCrds(sources: readonly CrdSource[], cluster = "root"): Promise<readonly string[]> {
+    return installCrds(this.clientFor(cluster), sources);
   }
 
   listen(options: ListenOptions = {}): Promise<TestListener> {

@@ -24,6 +24,8 @@ export interface CorpusRequest {
 export interface CorpusTopic {
   readonly name: string;
   readonly requests: readonly CorpusRequest[];
+  /** By which our server serves kinds that the real server has from the start. */
+  readonly definitions?: readonly object[];
 }
 
 export interface CorpusResponse {

@@ -61,10 +61,14 @@ export async function startKubeApiserver(): Promise<KubeApiserver> {
       ...["--service-account-key-file", accounts.certFile],
       ...["--service-account-signing-key-file", accounts.keyFile],
       ...["--service-cluster-ip-range", "10.0.0.0/24", "--token-auth-file", tokens],
-      ...["--authorization-mode", "RBAC", "--disable-admission-plugins", "ServiceAccount"],
+      ...["--authorization-mode", "RBAC", "--disable-admission-plugins", unusedPlugins],
+      "--allow-privileged=true",
     ];
   }
 }
+
+/** They add what only the controllers of a cluster take away again. */
+const unusedPlugins = "ServiceAccount,StorageObjectInUseProtection";
 
 /** Of an administrator of a server that lives as long as a test. */
 const token = "side-by-side";

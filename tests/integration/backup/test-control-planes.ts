@@ -23,7 +23,7 @@ import {
 import * as kinds from "@kcp-ts/sdk/kinds";
 
 export const silentLog: ServerLog = {
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,

@@ -3,9 +3,12 @@
  * that kcp wrote, in `root` and in a workspace.
  */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { makeInformer as ourMakeInformer } from "@kcp-ts/sdk";
 import {
   ApiException,
   CoreV1Api,
@@ -60,6 +63,44 @@ async function makeWorkspace(name: string): Promise<void> {
     version: "v1alpha1",
     plural: "workspaces",
     body: { apiVersion: "tenancy.kcp.io/v1alpha1", kind: "Workspace", metadata: { name } },
+  });
+}
+
+/** Where `@kubernetes/client-node` is found. */
+const programs = fileURLToPath(new URL(".", import.meta.url));
+
+describe("a program of the guide for client-node's users", () => {
+  for (const [which, name] of ["theirs", "ours"].entries()) {
+    it(`reports what is added with the informer of ${name}`, { timeout: 60_000 }, async () => {
+      const guide = await readFile("docs/guides/from-client-node.md", "utf8");
+      const blocks = [...guide.matchAll(/```text\n(.*?)```/gs)].map(([, text = ""]) => text);
+      const file = join(programs, `guide-${name}.mjs`);
+      await writeFile(file, blocks[which] ?? "");
+      const program = spawn(process.execPath, [file], {
+        env: { ...process.env, KUBECONFIG: kcp.kubeconfig },
+      });
+      const core = asAdmin().makeApiClient(CoreV1Api);
+      try {
+        const added = printed(program, `added guide-${name}`);
+        await core.createNamespacedConfigMap({ namespace, body: configMap(`guide-${name}`) });
+        await added;
+      } finally {
+        program.kill("SIGKILL");
+        await core.deleteNamespacedConfigMap({ namespace, name: `guide-${name}` });
+      }
+    });
+  }
+});
+
+function printed(program: ChildProcess, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let all = "";
+    for (const stream of [program.stdout, program.stderr])
+      stream?.on("data", (chunk: Buffer) => {
+        all += chunk.toString("utf8");
+        if (all.includes(text)) resolve();
+      });
+    program.once("exit", (code) => reject(new Error(`it ended with ${code}: ${all}`)));
   });
 }
 
@@ -209,11 +250,17 @@ function describeWatches(config: () => KubeConfig): void {
       'DELETED seen {"a":"2"}',
     ]);
   });
+  for (const [of, make] of Object.entries({ theirs: makeInformer, ours: ourMakeInformer }))
+    describeInformer(config, of, make);
+}
 
-  it("keeps an informer", { timeout: 180_000 }, async () => {
+/** The same program with either function: those who move change an import. */
+function describeInformer(config: () => KubeConfig, of: string, make: typeof makeInformer): void {
+  it(`keeps an informer of ${of}`, { timeout: 180_000 }, async () => {
+    const name = `kept-${of}`;
     const core = config().makeApiClient(CoreV1Api);
-    await core.createNamespacedConfigMap({ namespace, body: configMap("before", { a: "1" }) });
-    const informer = makeInformer(
+    await core.createNamespacedConfigMap({ namespace, body: configMap(name, { a: "1" }) });
+    const informer = make(
       config(),
       `/api/v1/namespaces/${namespace}/configmaps`,
       () => core.listNamespacedConfigMap({ namespace, labelSelector: "by=client-node" }),
@@ -221,18 +268,14 @@ function describeWatches(config: () => KubeConfig): void {
     );
     const added = next(informer, "add");
     await informer.start();
-    assert.equal((await added).metadata?.name, "before");
-    assert.deepEqual(informer.get("before", namespace)?.data, { a: "1" });
+    assert.equal((await added).metadata?.name, name);
+    assert.deepEqual(informer.get(name, namespace)?.data, { a: "1" });
     const updated = next(informer, "update");
-    await core.replaceNamespacedConfigMap({
-      namespace,
-      name: "before",
-      body: configMap("before", { a: "2" }),
-    });
+    await core.replaceNamespacedConfigMap({ namespace, name, body: configMap(name, { a: "2" }) });
     assert.deepEqual((await updated).data, { a: "2" });
     const deleted = next(informer, "delete");
-    await core.deleteNamespacedConfigMap({ namespace, name: "before" });
-    assert.equal((await deleted).metadata?.name, "before");
+    await core.deleteNamespacedConfigMap({ namespace, name: name });
+    assert.equal((await deleted).metadata?.name, name);
     assert.deepEqual(informer.list(), []);
     await informer.stop();
   });

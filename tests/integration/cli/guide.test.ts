@@ -54,6 +54,13 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /NAME +AGE\ndefault +\d+s/,
     /namespace "shop" deleted\n(.*\n)*yes\n/,
   ],
+  "operating.md": [
+    /deployment "web" successfully rolled out/,
+    /✓ cluster root\/us-west1 +Ready, Push mode/,
+    /✓ directory .* is private/,
+    /Server: kcp v\d+\.\d+\.\d+/,
+    /us-east1 cordoned\nus-west1 cordoned\nus-east1 uncordoned\nus-west1 uncordoned/,
+  ],
   "physical-clusters.md": [
     /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
     /us-east1 +True +Ready +ClusterReady +v1\.36/,
@@ -97,7 +104,10 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /synctarget\.workload\.kcp\.io\/us-east1 condition met\nus-east1 uncordoned\n/,
     /us-east1 drained and removed\nsynctarget\.workload\.kcp\.io\/us-west1\n/,
   ],
-  "drain-with-volumes.md": [/us-east1 draining\nus-east1: /],
+  "drain-with-volumes.md": [
+    /default +deployment-web +6 +6 +6 +eu-west1=2,us-east1=2,us-west1=2 +AllReplicasScheduled /,
+    /us-east1 draining\nus-east1: /,
+  ],
   "workspaces.md": [
     /Workspace "shop" \(type root:team\) is ready to use\./,
     /Current workspace is 'root:acme:shop' \(type root:team\)\./,

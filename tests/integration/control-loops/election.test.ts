@@ -20,7 +20,7 @@ const log = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
 };
 
 describe("control loops on a shared store", { skip: etcdMissing() ?? false }, () => {

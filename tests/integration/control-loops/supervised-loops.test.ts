@@ -20,7 +20,7 @@ const silent: ServerLog = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
 };
 
 type Plane = TestControlPlane<FakeClock>;
@@ -79,9 +79,12 @@ describe("a control loop that fails", () => {
     await objects.create({
       metadata: { namespace, name: "dependent", ownerReferences: [reference] },
     });
-    const before = await get(plane, "/readyz?verbose");
-    assert.equal(before.status, 200);
-    assert.match(before.text, /^\[\+\]loop\/garbage-collector ok$/m);
+    // The loops begin when discovery has said which kinds are served.
+    await until(plane, async () => {
+      const before = await get(plane, "/readyz?verbose");
+      assert.equal(before.status, 200);
+      return /^\[\+\]loop\/garbage-collector ok$/m.test(before.text);
+    });
 
     await objects.delete({ namespace, name: "owner" });
     await until(plane, () => errors.length > 0);

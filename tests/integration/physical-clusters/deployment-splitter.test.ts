@@ -69,7 +69,15 @@ class Stage {
     return await this.deployments.get(web);
   }
 
+  /** As the syncer would: what is deleted here is deleted in the cluster, and released. */
+  async release(): Promise<void> {
+    const { items } = await this.deployments.list({ namespace });
+    for (const copy of items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined))
+      await this.deployments.sameVersion(copy).mergePatch({ metadata: { finalizers: null } });
+  }
+
   async shares(): Promise<Record<string, number | undefined>> {
+    await this.release();
     const { items } = await this.deployments.list({ namespace });
     const parts = items.filter(({ metadata }) => metadata.name !== "web");
     return Object.fromEntries(

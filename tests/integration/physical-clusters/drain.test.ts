@@ -295,19 +295,16 @@ describe("a drain", () => {
     assert.equal(await client.resource(statefulSets).find(inEast), undefined);
   });
 
-  it("says at once what workloads that do not become ready wait for", async (t) => {
+  it("moves workloads that never become ready", async (t) => {
     const stage = await Stage.open(t, ["east", "west"]);
     const names = Array.from({ length: 20 }, (_, index) => `web-${String(index).padStart(2, "0")}`);
     for (const name of names) await stage.deploy(name, { "sim.kcp.io/ready": "false" });
     await stage.untilParts(...names.flatMap((name) => [`${name}--east 2`, `${name}--west 2`]));
     await stage.set("east", { unschedulable: true, drain: {} });
-    const target = await stage.until("east", ({ status }) =>
-      assert.match(
-        findCondition(status?.conditions, "Drained")?.message ?? "",
-        /^0 of 20 workloads have left, 20 remain: 20 Migrating; Deployment default\/web-\d\d: .*0\/4 available in west$/,
-      ),
+    await stage.until("east", ({ status }) =>
+      assert.ok(isConditionTrue(status?.conditions, "Drained"), JSON.stringify(status?.drain)),
     );
-    assert.equal(target.status?.drain?.blocked, undefined);
+    await stage.untilParts(...names.map((name) => `${name}--west 4`));
   });
 });
 

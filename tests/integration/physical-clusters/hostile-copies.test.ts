@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { agentViewPath, clusterLabel, stateLabel } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import { pods } from "@kcp-ts/sdk/kinds";
+import { clusterRoleBindings, configMaps, pods } from "@kcp-ts/sdk/kinds";
 import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
   deployment,
@@ -91,6 +91,11 @@ async function assign(client: Client, namespace: string, target: string): Promis
     .create({ metadata: { ...metadata, namespace, labels }, ...rest });
 }
 
+function assignedByName(client: Client, target: string): Promise<unknown> {
+  const metadata = { namespace: "default", name: "given", labels: { [clusterLabel]: target } };
+  return client.resource(configMaps).create({ metadata });
+}
+
 /**
  * A cluster that others serve well, so that there are Pods and Deployments, and the token of
  * another one in wrong hands.
@@ -141,5 +146,47 @@ describe("a physical cluster that was given something of one namespace", () => {
       assert.equal((await said(agent, "tenant", "team", target)).ownEvent, 200);
     });
     assert.deepEqual(await said(agent, "tenant", "default", target), nothing);
+  });
+});
+
+describe("the administrator of a workspace, who has every verb in it", () => {
+  it("makes no object a copy of a cluster, whatever field manager the requests name", async (t) => {
+    const { plane, client } = await stage(t, "root");
+    await assign(client, "default", "mine");
+    await assignedByName(client, "nowhere");
+    const subject = { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "ada" };
+    await client
+      .resource(clusterRoleBindings)
+      .create({
+        metadata: { name: "ada" },
+        roleRef: {
+          apiGroup: "rbac.authorization.k8s.io",
+          kind: "ClusterRole",
+          name: "cluster-admin",
+        },
+        subjects: [subject],
+      });
+    const ada = plane.clientFor("root", { username: "ada", groups: ["system:authenticated"] });
+    const managers = ["kcp-syncer", "kcp-cluster-controller"];
+    // The second has no SyncTarget: it is nobody's but the workspace's.
+    for (const [target, fieldManager] of ["mine", "nowhere"].flatMap((one) =>
+      managers.map((manager) => [one, manager] as const),
+    )) {
+      const forged = pod(target, "default", "forged") as never;
+      const one = { namespace: "default", name: "forged" };
+      const answers = [
+        ada.resource(pods).create(forged, { fieldManager }),
+        ada.resource(pods).create(forged, { fieldManager, dryRun: true }),
+        ada.resource(pods).apply(forged, { fieldManager, force: true }),
+      ];
+      for (const answer of answers) assert.equal(await statusOf(answer), 403);
+      assert.equal(await client.resource(pods).find(one), undefined);
+    }
+    // Nor does an object become one later, or cease to be one.
+    const labels = { [stateLabel("mine")]: "Upsync" };
+    const marked = { type: "merge", patch: { metadata: { labels } } } as const;
+    const web = { namespace: "default", name: "web" };
+    const patched = ada.resource(deployments).patch(web, marked, { fieldManager: "kcp-syncer" });
+    assert.equal(await statusOf(patched), 403);
   });
 });

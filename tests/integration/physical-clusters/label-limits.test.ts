@@ -115,6 +115,30 @@ describe("a workload that a label assigns to a cluster", () => {
     await stage.untilShares("api", { east: 3 });
   });
 
+  it("comes to rest: its gate names a generation, and makes no further one", async (t) => {
+    const { stage, inEast } = await start(t);
+    const resource = stage.client.resource(deployments);
+    await eventually(() => resource.create(assigned("web", 2)));
+    await eventually(async () => assert.deepEqual(await inEast(), { web: 2 }));
+    const atRest = async (generation: number) => {
+      const { metadata } = await eventually(async () => {
+        const found = await resource.get({ namespace, name: "web" });
+        const gate = found.metadata.annotations?.[limitGateAnnotation("east")] ?? "{}";
+        assert.equal(JSON.parse(gate).generation, generation);
+        return found;
+      });
+      assert.equal(metadata.generation, generation);
+    };
+    await atRest(1);
+    // A Deployment's annotations count in its generation, as in Kubernetes.
+    const annotations = { team: "shop" };
+    const patch = { type: "merge", patch: { metadata: { annotations } } } as const;
+    await resource.patch({ namespace, name: "web" }, patch);
+    await atRest(2);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await atRest(2);
+  });
+
   it("is bounded as a bare Pod, a Job and a StatefulSet", async (t) => {
     const { stage, east, untilRefused } = await start(t);
     const labels = { "workload.kcp.io/cluster": "east" };
@@ -164,6 +188,13 @@ describe("a workload that a label assigns to a cluster", () => {
     );
     await stage.client.resource(deployments).create(assigned("small", 1));
     await eventually(async () => assert.deepEqual(await inEast(), { small: 1 }));
+    // A status carries annotations, too, and of some kinds labels.
+    const status = { metadata: { annotations }, status: {} } as never;
+    const throughStatus = resource.patchStatus(
+      { namespace, name: "huge" },
+      { type: "merge", patch: status },
+    );
+    await assert.rejects(throughStatus, /limit-gate.* is set by the multi-cluster controllers/);
     const copy = assigned("copy", 50) as { metadata: { labels: object } };
     const labels = { ...copy.metadata.labels, [ownedByLabel]: "web" };
     const creation = resource.create({ ...copy, metadata: { ...copy.metadata, labels } } as never);
@@ -172,5 +203,82 @@ describe("a workload that a label assigns to a cluster", () => {
     await eventually(() => stage.client.resource(replicaSets).list({ namespace }));
     const set = author.resource(replicaSets).create({ metadata, spec } as never);
     await assert.rejects(set, /a ReplicaSet is not assigned to clusters/);
+  });
+
+  it("is bounded with its spec diff, which is a part of what the cluster runs", async (t) => {
+    const { stage, inEast, untilRefused } = await start(t);
+    await eventually(() => stage.client.resource(deployments).list({ namespace }));
+    const diffs = (value: number) => ({
+      "experimental.spec-diff.workload.kcp.io/east": JSON.stringify([
+        { op: "replace", path: "/replicas", value },
+      ]),
+    });
+    const resource = stage.client.resource(deployments);
+    const web = assigned("web", 1) as { metadata: object };
+    const annotate = (name: string, annotations: object) =>
+      resource.patch(
+        { namespace, name },
+        { type: "merge", patch: { metadata: { annotations } } as never },
+      );
+    await resource.create({
+      ...web,
+      metadata: { ...web.metadata, annotations: diffs(50) },
+    } as never);
+    await untilRefused("web");
+    await annotate("web", diffs(2));
+    await eventually(async () => assert.deepEqual(await inEast(), { web: 2 }));
+    // The same generation with another diff is decided again, and the cluster keeps what it has.
+    await resource.create(assigned("api", 1));
+    await eventually(async () => assert.deepEqual(await inEast(), { api: 1, web: 2 }));
+    await annotate("api", diffs(40));
+    await untilRefused("api");
+    assert.deepEqual(await inEast(), { api: 1, web: 2 });
+  });
+});
+
+describe("a per-cluster object", () => {
+  it("is scaled, patched and sent to other clusters by the controllers only", async (t) => {
+    const { stage, inEast } = await start(t);
+    await stage.apply("web", 2);
+    await stage.untilShares("web", { east: 2 });
+    await eventually(async () => assert.deepEqual(await inEast(), { "web--east": 2 }));
+    const author = stage.plane.clientFor("root", {
+      username: "alice",
+      groups: ["system:kcp:admin"],
+    });
+    const resource = author.resource(deployments);
+    const copy = { namespace, name: "web--east" };
+    const metadata = (member: object) => ({ metadata: member });
+    for (const [patch, subresource] of [
+      [{ spec: { replicas: 50 } }],
+      [{ spec: { replicas: 50 } }, "scale"],
+      [metadata({ labels: { "workload.kcp.io/cluster": "west" } })],
+      [metadata({ labels: { "state.workload.kcp.io/west": "Sync" } })],
+      [metadata({ labels: { [ownedByLabel]: "other" } })],
+      [metadata({ annotations: { "experimental.spec-diff.workload.kcp.io/east": "[]" } })],
+      [
+        {
+          ...metadata({ annotations: { "experimental.spec-diff.workload.kcp.io/east": "[]" } }),
+          status: {},
+        },
+        "status",
+      ],
+    ] as const) {
+      const change = { type: "merge", patch: patch as never } as const;
+      const sent: Promise<unknown> =
+        subresource === undefined
+          ? resource.patch(copy, change)
+          : resource.subresource(subresource).patch(copy, change);
+      await assert.rejects(
+        sent,
+        /by the multi-cluster controllers|multi-cluster controllers write/,
+      );
+    }
+    assert.deepEqual(await inEast(), { "web--east": 2 });
+    // What is not about its placement is its user's.
+    await resource.patch(copy, {
+      type: "merge",
+      patch: { metadata: { annotations: { note: "x" } } },
+    });
   });
 });

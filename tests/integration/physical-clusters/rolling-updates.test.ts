@@ -42,7 +42,7 @@ describe("an edit of a workload in several clusters", () => {
       await stage.untilStatus("deployments", "web", (status) => {
         assert.match(JSON.stringify(status["conditions"]), /DeploymentPaused/);
         assert.equal(status["observedGeneration"], 3);
-        assert.equal(status["updatedReplicas"], 0);
+        assert.equal(status["updatedReplicas"] ?? 0, 0);
         assert.equal(status["readyReplicas"], 3);
       });
       assert.deepEqual(await images(stage, "web"), ["app:2", "app:2", "app:2"]);
@@ -61,7 +61,7 @@ describe("an edit of a workload in several clusters", () => {
       await stage.untilStatus("deployments", "web", (status) => {
         assert.match(JSON.stringify(status["conditions"]), /ProgressDeadlineExceeded.*rolled back/);
         assert.equal(status["readyReplicas"], 3);
-        assert.equal(status["updatedReplicas"], 0);
+        assert.equal(status["updatedReplicas"] ?? 0, 0);
       });
       assert.equal(await counts.least(), 2);
       assert.deepEqual(await images(stage, "web"), ["app:3", "app:3", "app:3"]);

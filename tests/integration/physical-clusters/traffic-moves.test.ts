@@ -159,16 +159,23 @@ class History {
   }
 
   async #run(name: Name, cluster: Cluster): Promise<void> {
-    const part = await this.#part(name);
-    cluster.pods = part?.spec?.replicas ?? 0;
+    const copy = await this.#copy(name);
+    const isDeleted = copy?.metadata.deletionTimestamp !== undefined;
+    cluster.pods = isDeleted ? 0 : (copy?.spec?.replicas ?? 0);
+    if (!isDeleted) return;
+    // As the syncer does it when nothing of the copy is left in the cluster.
+    const patch = { metadata: { finalizers: null } };
+    await this.client
+      .resource(deployments)
+      .patch({ namespace, name: `web--${name}` }, { type: "merge", patch });
   }
 
   async #sayStatus(name: Name, { pods }: Cluster): Promise<void> {
-    const part = await this.#part(name);
-    if (part === undefined) return;
-    const { generation = 0 } = part.metadata;
+    const copy = await this.#copy(name);
+    if (copy === undefined) return;
+    const { generation = 0 } = copy.metadata;
     // What it has not seen yet, it does not say it has seen.
-    const observedGeneration = part.spec?.replicas === pods ? generation : generation - 1;
+    const observedGeneration = copy.spec?.replicas === pods ? generation : generation - 1;
     const counts = { replicas: pods, readyReplicas: pods, availableReplicas: pods };
     const status = { observedGeneration, updatedReplicas: pods, ...counts };
     await this.client
@@ -229,7 +236,7 @@ class History {
     await this.client.resource(syncTargets).patch({ name }, { type: "merge", patch: { spec } });
   }
 
-  async #part(name: Name) {
+  async #copy(name: Name) {
     return await this.client.resource(deployments).find({ namespace, name: `web--${name}` });
   }
 

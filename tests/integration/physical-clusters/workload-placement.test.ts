@@ -99,6 +99,8 @@ describe("WorkloadPlacement", () => {
     const web = await client.resource(deployments).get({ namespace, name: "web" });
     assert.equal(metadata.ownerReferences?.[0]?.uid, web.metadata.uid);
     assert.equal(status?.assignment, "east=3,west=2");
+    // So that `kubectl wait` does not take the conditions for older than the object.
+    assert.ok((status.observedGeneration ?? 0) >= (metadata.generation ?? 0));
     const { state, desired, applied, ready, phase, reserved, reason } =
       clusterIn(placement, "east") ?? {};
     assert.deepEqual(
@@ -289,5 +291,28 @@ describe("writes of a placement", () => {
     });
     t.diagnostic(`${writes.length} writes: ${writes.join(", ")}`);
     assert.ok(writes.length <= 20, `${writes.length} writes: ${writes.join(", ")}`);
+  });
+
+  it("ends with the per-cluster objects of a workload that was deleted without them", async (t) => {
+    const plane = await startControlPlaneWithClusters(t);
+    const { client } = plane;
+    await join(t, plane, {}, "east");
+    await apply(client, 2);
+    await untilPlacement(client, ({ status }) => assert.equal(status?.clusters?.length, 1));
+    const copy = { namespace, name: "web--east" };
+    await eventually(() => client.resource(deployments).get(copy));
+    const web = { namespace, name: "web" };
+    await client.resource(deployments).delete(web, { propagationPolicy: "Orphan" });
+    await eventually(async () => {
+      assert.equal(await client.resource(deployments).find(web), undefined);
+    });
+    // What runs on is reserved, until it is deleted.
+    assert.deepEqual((await placementOf(client)).metadata.ownerReferences ?? [], []);
+    await client.resource(deployments).delete(copy);
+    await eventually(async () => {
+      assert.equal(await client.resource(workloadPlacements).find(at), undefined);
+      const { status } = await client.resource(syncTargets).get({ name: "east" });
+      assert.equal(status?.reserved?.["pods"] ?? "0", "0");
+    });
   });
 });

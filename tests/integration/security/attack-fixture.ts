@@ -151,5 +151,5 @@ const quiet: ServerLog = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
 };

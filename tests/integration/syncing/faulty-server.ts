@@ -354,5 +354,5 @@ export const silentLog = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
 };

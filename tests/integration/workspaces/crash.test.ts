@@ -24,7 +24,7 @@ const noLog = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  isLevelEnabled: () => false,
+  isDebugEnabled: false,
 };
 
 /**

@@ -9,6 +9,7 @@ import type { TypeSchema } from "@kcp-ts/machinery/apply";
 import { type JsonObject, type JsonValue, shallowCopy } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { ServiceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
@@ -38,6 +39,8 @@ export interface AdmissionRequest {
   /** Empty when the name has not been generated yet. */
   readonly name: string;
   readonly user: UserInfo;
+  /** The view that the request was sent to; undefined for the logical cluster itself. */
+  readonly service?: ServiceScope | undefined;
   readonly isDryRun: boolean;
   readonly signal: AbortSignal;
   /**
@@ -159,6 +162,11 @@ export class Admission {
   /** Whether any plugin may change the object: if not, the object need not be copied. */
   mutates(request: AdmissionRequest): boolean {
     return this.#stepsFor(request).mutating.some((plugin) => plugin.handles?.(request) ?? true);
+  }
+
+  /** Whether any plugin looks at the object that would be stored, or deleted. */
+  validates(request: AdmissionRequest): boolean {
+    return this.#stepsFor(request).validating.some((plugin) => plugin.handles?.(request) ?? true);
   }
 
   async admit(request: AdmissionRequest): Promise<void> {

@@ -7,7 +7,8 @@
  */
 import { type Clock, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { type JsonObject, stringifyResumable } from "@kcp-ts/machinery/json";
-import { type ApiResponse, header } from "../request/api-request.ts";
+import { statusError } from "@kcp-ts/machinery/status";
+import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
 import { type PathScope, type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
 import { anonymousUser, wellKnownUser } from "../request/user.ts";
 import {
@@ -16,6 +17,7 @@ import {
   auditObjectBytesMax,
   type Decode,
 } from "./audit-record.ts";
+import type { AuditTail } from "./audit-tail.ts";
 import { EventSampler, rejectedPerSecond, unauthenticatedPerSecond } from "./event-sampler.ts";
 import { LargeEventQueue, largeBodiesBytesMax, smallBodiesBytesMax } from "./large-event-queue.ts";
 import { type AuditPolicy, type AuditStage, ruleFor } from "./policy.ts";
@@ -35,6 +37,8 @@ export interface AuditBackend {
 export interface AuditOptions {
   readonly policy: AuditPolicy;
   readonly backends: readonly AuditBackend[];
+  /** One of the backends, for clients that read events as they happen. */
+  readonly tail?: AuditTail;
   readonly clock: Clock;
   readonly onEvent?: (level: string) => void;
   /** Called for each unauthenticated request that is not recorded because of the limit. */
@@ -146,6 +150,12 @@ export class Audit {
   #omit(refusals: EventSampler): void {
     refusals.countOmitted();
     this.#options.onOmitted?.();
+  }
+
+  /** The events as they happen, for a client that may read those of all tenants. */
+  serveTail(request: ApiRequest, query: URLSearchParams): ApiResponse {
+    if (this.#options.tail === undefined) throw statusError.pathNotFound();
+    return this.#options.tail.serve(request, query);
   }
 
   async close(): Promise<void> {

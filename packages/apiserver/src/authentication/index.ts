@@ -67,3 +67,4 @@ export {
   StaticTokenAuthenticator,
 } from "./static-tokens.ts";
 export { parseTokenFile } from "./token-file.ts";
+export { webSocketAuthorizationOf } from "./web-socket-token.ts";

@@ -135,8 +135,15 @@ describe("metadata", () => {
 });
 
 describe("errors", () => {
-  it("are plain JSON in every requested form", async () => {
-    for (const accept of [table.accept, partial.accept, "application/yaml", "*/*"]) {
+  it("are YAML for a client of YAML", async () => {
+    const headers = { accept: "application/yaml" };
+    const answer = await server.get(`${configmaps}/missing`, { headers });
+    assert.equal(answer.headers["content-type"], "application/yaml");
+    assert.match(answer.text, /^apiVersion: v1\ncode: 404\n/);
+  });
+
+  it("are plain JSON in every other form", async () => {
+    for (const accept of [table.accept, partial.accept, "*/*"]) {
       const answer = await server.get(`${configmaps}/missing`, { headers: { accept } });
       assert.equal(answer.status, 404);
       assert.equal(answer.headers["content-type"], "application/json");

@@ -19,6 +19,7 @@ export { prettyPrint } from "./pretty.ts";
 export {
   jsonBytes,
   jsonResponse,
+  jsonType,
   statusResponse,
   successResponse,
   textResponse,

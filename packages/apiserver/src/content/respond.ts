@@ -1,7 +1,13 @@
 /** Small responses: JSON values, Status objects, text. */
-import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import { type Status, StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type ApiResponse, responseHeaders } from "../request/api-request.ts";
+import { toYaml } from "./yaml.ts";
 
 export const jsonType = "application/json";
 
@@ -25,12 +31,28 @@ export function textResponse(status: number, body: string): ApiResponse {
   return { status, headers: responseHeaders("text/plain; charset=utf-8"), body: Buffer.from(body) };
 }
 
-export function statusResponse(error: StatusError): ApiResponse {
-  const response = jsonResponse(error.code, error.status as unknown as JsonObject);
+/** `accept` is the header of the request: a client of YAML gets the Status in YAML. */
+export function statusResponse(error: StatusError, accept?: string): ApiResponse {
+  const status = error.status as unknown as JsonObject;
+  const response = prefersYaml(accept)
+    ? jsonBytes(error.code, Buffer.from(toYaml(sortedMembers(status))), "application/yaml")
+    : jsonResponse(error.code, status);
   const retryAfter = error.status.details?.retryAfterSeconds;
   if (retryAfter !== undefined && retryAfter > 0)
     response.headers["retry-after"] = String(retryAfter);
   return response;
+}
+
+function prefersYaml(accept = ""): boolean {
+  return /^\s*application\/yaml\b/.test(accept);
+}
+
+/** Go writes YAML with its members sorted. */
+function sortedMembers(value: JsonObject): JsonObject {
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, isJsonObject(member) ? sortedMembers(member) : member]),
+  );
 }
 
 /** The Status that a client receives for an unexpected error, without its details. */

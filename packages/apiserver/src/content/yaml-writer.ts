@@ -137,6 +137,8 @@ export class YamlScalars {
     if (typeof value === "string" && isPlain(value)) return value;
     if (typeof value === "string" && isQuoted(value)) return `'${value}'`;
     if (typeof value === "boolean" || value === null) return String(value);
+    // The leaves of managed fields: containers with members do not come here.
+    if (typeof value === "object") return Array.isArray(value) ? "[]" : "{}";
     if (Number.isSafeInteger(value) && !Object.is(value, -0)) return String(value);
     const text = this.#written(value);
     return indent === "" ? text : text.replaceAll(/\n(?=[^\n])/g, `\n${indent}`);
@@ -169,16 +171,18 @@ function isQuoted(text: string): boolean {
 const quoted = /^(?:[1-9]\d{0,14}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/;
 
 /**
- * Whether the text begins with a letter and contains only characters without a meaning in YAML: the
- * library writes all others.
+ * Whether the text needs no quotes for sure: the library, which allocates kilobytes for each text,
+ * writes all others. Keys of managed fields and values of variables are among these.
  */
 function isPlain(text: string): boolean {
   return text.length > wordLengthMax
-    ? text.length < plainLengthMax && plain.test(text)
-    : plain.test(text) && !words.has(text.toLowerCase());
+    ? text.length < plainLengthMax && (plain.test(text) || plainNumbers.test(text))
+    : (plain.test(text) && !words.has(text.toLowerCase())) || plainNumbers.test(text);
 }
 
-const plain = /^[A-Za-z](?:[A-Za-z0-9_./-]|[: ](?=[A-Za-z0-9_./]))*$/;
+const plain = /^[A-Za-z$](?:[!-"$-9;-~]|:(?=[!-"$-9;-~])|[ ](?=[A-Za-z0-9_./]))*$/;
+/** Quantities and addresses, which begin with a digit and are no numbers. */
+const plainNumbers = /^\d{1,15}(?:m|Ki|Mi|Gi|Ti)$|^\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?$/;
 /**
  * Strings that parsers of YAML 1.1 interpret as true, false or null; merge keys and numbers do not
  * begin with a letter.

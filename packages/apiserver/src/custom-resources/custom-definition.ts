@@ -33,11 +33,11 @@ export class CustomDefinition implements ResourceDefinition {
   readonly kind: string;
   readonly isNamespaced: boolean;
   readonly identity: string;
-  readonly itemsCarryKind = true;
+  readonly itemsCarryKind: boolean;
   readonly verbs: readonly string[];
   readonly strategy: Strategy;
   readonly subresources: ReadonlyMap<string, SubresourceStrategy>;
-  readonly codec: VersionCodec;
+  readonly codec: VersionCodec | undefined;
   readonly warnings: readonly string[] | undefined;
   readonly creationForbidden: string | undefined;
   readonly onRetired: (callback: () => void) => () => void;
@@ -54,7 +54,9 @@ export class CustomDefinition implements ResourceDefinition {
     this.verbs = version.servedVerbs;
     this.strategy = version.strategy;
     this.subresources = version.subresources;
-    this.codec = new CustomVersionCodec(options);
+    this.itemsCarryKind = version.itemsCarryKind;
+    this.codec =
+      version.native === undefined ? new CustomVersionCodec(options) : version.native.codec;
     this.warnings = version.warnings;
     this.creationForbidden = version.definition.isTerminating ? terminatingReason : undefined;
     this.onRetired = onRetired;
@@ -75,7 +77,7 @@ export class CustomDefinition implements ResourceDefinition {
   get storageVersion(): string {
     return this.shared.storageVersion;
   }
-  get openApi(): OpenApiSource {
+  get openApi(): OpenApiSource | undefined {
     return this.shared.openApi;
   }
 }

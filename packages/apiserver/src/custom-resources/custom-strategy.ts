@@ -18,10 +18,10 @@ import {
   type Strategy,
   type SubresourceStrategy,
   setPodDefaults,
+  workloadPrinter,
 } from "../registry/index.ts";
 import { scaleView } from "./scale.ts";
 import type { SharedVersion } from "./shared-version.ts";
-import { workloadPrinter } from "./workload-printers.ts";
 
 const nameColumn: TableColumn = {
   name: "Name",

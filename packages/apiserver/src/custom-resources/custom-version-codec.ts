@@ -9,7 +9,7 @@
 import { type Resumable, runSync, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { apiVersionOf, type VersionCodec } from "../registry/index.ts";
+import { apiVersionOf, type ParsedObject, type VersionCodec } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import {
@@ -42,6 +42,8 @@ export class CustomVersionCodec implements VersionCodec {
   /** Made for the first conversion: most definitions never convert. */
   #converted: WeakMap<Entry, Entry> | undefined;
   readonly toServedSync: ((entry: Entry) => Entry) | undefined;
+  readonly toServedResumable: ((entry: Entry) => Resumable<Entry>) | undefined;
+  readonly toServedObject: ((entry: Entry) => JsonObject) | undefined;
   readonly storesAsServed: boolean;
 
   constructor({ version, since, conversion, owner }: CustomVersionCodecOptions) {
@@ -52,9 +54,10 @@ export class CustomVersionCodec implements VersionCodec {
     this.#apiVersion = apiVersionOf(version);
     this.#head = typeMetaPrefix(version.kind, this.#apiVersion);
     this.storesAsServed = version.version === version.definition.storageVersion;
-    this.toServedSync = isTrivial(version.definition)
-      ? (entry) => this.#toServedOne(entry)
-      : undefined;
+    const isSync = isTrivial(version.definition);
+    this.toServedSync = isSync ? (entry) => runSync(this.#servedResumable(entry)) : undefined;
+    this.toServedResumable = isSync ? (entry) => this.#servedResumable(entry) : undefined;
+    this.toServedObject = isSync ? (entry) => this.#servedObject(entry) : undefined;
   }
 
   get name(): string {
@@ -88,19 +91,38 @@ export class CustomVersionCodec implements VersionCodec {
     return this.#isUpToDate(entry) ? entry : this.#converted?.get(entry);
   }
 
-  #toServedOne(entry: Entry): Entry {
-    const known = this.#known(entry);
-    if (known !== undefined) return known;
-    const object = decodeObject(entry);
-    const converted = { ...object, apiVersion: this.#apiVersion };
-    return runSync(this.#shapedResumable(entry, object, converted));
-  }
-
   async #convert(entries: readonly Entry[]): Promise<readonly Entry[]> {
     const missing = entries.filter((entry) => this.#known(entry) === undefined);
     const shown = new Map<Entry, Entry>();
-    for (const batch of batchesOf(missing)) await this.#convertBatch(batch, shown);
+    for (const batch of batchesOf(missing, ({ value }) => value.length))
+      await this.#convertBatch(batch, shown);
     return entries.map((entry) => shown.get(entry) ?? this.#known(entry) ?? entry);
+  }
+
+  async objectsToServed(parsed: readonly ParsedObject[]): Promise<readonly Entry[]> {
+    const shown = new Map<ParsedObject, Entry>();
+    const missing: ParsedObject[] = [];
+    for (const each of parsed) {
+      const isCurrent =
+        each.modifiedAt > this.#since && each.object["apiVersion"] === this.#apiVersion;
+      if (isCurrent) shown.set(each, await encodedEntry(each, each.object));
+      else missing.push(each);
+    }
+    const { definition } = this.#version;
+    for (const batch of batchesOf(missing, ({ length }) => length)) {
+      const converted = await this.#conversion.convert(
+        definition,
+        batch.map(({ object }) => object),
+        this.#apiVersion,
+        this.#owner,
+      );
+      const { schema } = await runSyncFirst(this.#version.compiledResumable());
+      for (const [i, each] of batch.entries()) {
+        const to = converted[i] as JsonObject;
+        shown.set(each, await encodedEntry(each, this.#restored(schema, each.object, to) ?? to));
+      }
+    }
+    return parsed.map((each) => shown.get(each) as Entry);
   }
 
   async #convertBatch(batch: readonly Entry[], shown: Map<Entry, Entry>): Promise<void> {
@@ -122,14 +144,24 @@ export class CustomVersionCodec implements VersionCodec {
   *#toServedAll(entries: readonly Entry[]): Resumable<readonly Entry[]> {
     const shown: Entry[] = [];
     for (const entry of entries) {
-      const known = this.#known(entry);
-      if (known === undefined) yield;
-      shown.push(known ?? (yield* this.#servedResumable(entry)));
+      if (this.#known(entry) === undefined) yield;
+      shown.push(yield* this.#servedResumable(entry));
     }
     return shown;
   }
 
+  #servedObject(entry: Entry): JsonObject {
+    const known = this.#known(entry);
+    if (known !== undefined) return decodeObject(known);
+    const stored = decodeObject(entry);
+    const converted = { ...stored, apiVersion: this.#apiVersion };
+    const { schema } = runSync(this.#version.compiledResumable());
+    return this.#restored(schema, stored, converted) ?? stored;
+  }
+
   *#servedResumable(entry: Entry): Resumable<Entry> {
+    const known = this.#known(entry);
+    if (known !== undefined) return known;
     const object = yield* decodeObjectResumable(entry);
     yield;
     return yield* this.#shapedResumable(entry, object, { ...object, apiVersion: this.#apiVersion });
@@ -173,17 +205,26 @@ const cachedBytesMax = 64 << 10;
 /** The bytes of objects in one ConversionReview: the response stays within its size limit. */
 const batchBytes = 1 << 20;
 
-function* batchesOf(entries: readonly Entry[]): Generator<readonly Entry[]> {
-  let batch: Entry[] = [];
+function* batchesOf<Item>(
+  items: readonly Item[],
+  lengthOf: (item: Item) => number,
+): Generator<readonly Item[]> {
+  let batch: Item[] = [];
   let bytes = 0;
-  for (const entry of entries) {
-    bytes += entry.value.length;
+  for (const item of items) {
+    const length = lengthOf(item);
+    bytes += length;
     if (batch.length > 0 && bytes > batchBytes) {
       yield batch;
       batch = [];
-      bytes = entry.value.length;
+      bytes = length;
     }
-    batch.push(entry);
+    batch.push(item);
   }
   if (batch.length > 0) yield batch;
+}
+
+async function encodedEntry({ key, modifiedAt }: ParsedObject, object: JsonObject): Promise<Entry> {
+  const value = await runSyncFirst(encodeObjectResumable(object));
+  return { key, value, createdAt: modifiedAt, modifiedAt };
 }

@@ -10,4 +10,3 @@ export { instancesPrefix } from "./instances.ts";
 export type { SharedDefinition } from "./shared-definition.ts";
 export type { SharedVersion } from "./shared-version.ts";
 export { systemDefinition } from "./system-definition.ts";
-export { workloadPrinter } from "./workload-printers.ts";

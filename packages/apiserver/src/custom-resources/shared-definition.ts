@@ -10,6 +10,7 @@ import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { InternPool, type Resumable } from "@kcp-ts/machinery/base";
 import {
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   parseResumable,
@@ -21,7 +22,9 @@ import {
   type CrdVersion,
   type CustomResourceDefinition,
   compareVersionPriority,
+  nativeKindAnnotation,
 } from "@kcp-ts/machinery/schema";
+import { convertedVersions } from "../registry/index.ts";
 import { SharedVersion } from "./shared-version.ts";
 
 const interned = new InternPool<SharedDefinition>();
@@ -33,10 +36,23 @@ export function internDefinition(
   isTerminating: boolean,
 ): SharedDefinition {
   const { acceptedNames } = (object["status"] ?? {}) as JsonObject;
-  const text = stringifyJson([object["spec"] as JsonValue, acceptedNames ?? null]);
+  const isNative = standsForNativeKind(object);
+  const text = stringifyJson([object["spec"] as JsonValue, acceptedNames ?? null, isNative]);
   const content = createHash("sha256").update(text).digest("base64url");
   const key = isTerminating ? `${content}/terminating` : content;
-  return interned.get(key, () => new SharedDefinition(content, definition, isTerminating));
+  return interned.get(
+    key,
+    () => new SharedDefinition(content, definition, { isTerminating, isNative }),
+  );
+}
+
+function standsForNativeKind({ metadata }: JsonObject): boolean {
+  const annotations = isJsonObject(metadata) ? metadata["annotations"] : undefined;
+  return (
+    annotations !== undefined &&
+    isJsonObject(annotations) &&
+    annotations[nativeKindAnnotation] === "true"
+  );
 }
 
 export class SharedDefinition {
@@ -46,6 +62,8 @@ export class SharedDefinition {
   readonly names: CrdNames;
   readonly isNamespaced: boolean;
   readonly isTerminating: boolean;
+  /** Versions that the server has as native kinds are served by its own implementation. */
+  readonly isNative: boolean;
   readonly storageVersion: string;
   readonly conversion: CrdConversion | undefined;
   /** The served versions, the preferred one first. */
@@ -53,15 +71,20 @@ export class SharedDefinition {
   /** All versions, for conversion: objects may be stored in a version that is no longer served. */
   readonly #all: ReadonlyMap<string, SharedVersion>;
 
-  constructor(content: string, { spec, status }: CustomResourceDefinition, isTerminating: boolean) {
+  constructor(
+    content: string,
+    { spec, status }: CustomResourceDefinition,
+    { isTerminating, isNative }: { readonly isTerminating: boolean; readonly isNative: boolean },
+  ) {
     this.content = content;
     this.group = spec.group;
     this.names = status.acceptedNames;
     this.isNamespaced = spec.scope === "Namespaced";
     this.isTerminating = isTerminating;
+    this.isNative = isNative;
     this.storageVersion = spec.versions.find(({ storage }) => storage)?.name ?? "";
     this.conversion = spec.conversion;
-    const all = spec.versions
+    const all = [...spec.versions, ...this.#impliedVersions(spec.versions)]
       .toSorted((a, b) => compareVersionPriority(a.name, b.name))
       .map((version) => new SharedVersion(this, version, compressSchema(version)));
     this.#all = new Map(all.map((version) => [version.version, version]));
@@ -70,6 +93,20 @@ export class SharedDefinition {
 
   version(name: string): SharedVersion | undefined {
     return this.#all.get(name);
+  }
+
+  /**
+   * The versions that the server converts for a native kind, though the definition names only the
+   * one in which objects are stored.
+   */
+  #impliedVersions(named: readonly CrdVersion[]): CrdVersion[] {
+    const stored = named.find(({ storage }) => storage);
+    if (!this.isNative || stored?.served !== true) return [];
+    const { group, names, storageVersion: version } = this;
+    const known = new Set(named.map(({ name }) => name));
+    return convertedVersions({ group, version, resource: names.plural })
+      .filter((name) => !known.has(name))
+      .map((name) => ({ ...stored, name, storage: false, schema: undefined }));
   }
 }
 

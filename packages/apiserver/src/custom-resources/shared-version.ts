@@ -11,6 +11,8 @@ import {
 } from "@kcp-ts/machinery/schema";
 import {
   apiVersionOf,
+  findNativeKind,
+  type NativeKind,
   type OpenApiSource,
   type ResourceDefinition,
   type Strategy,
@@ -24,6 +26,7 @@ import {
   type VersionTraits,
 } from "./compiled-version.ts";
 import { customSchema, customStrategy, customSubresources } from "./custom-strategy.ts";
+import { nativeVersion } from "./native-version.ts";
 import { ruleEngine } from "./rule-engine.ts";
 import { collectSchemaRules } from "./schema-rules.ts";
 import type { CompressedSchema, SharedDefinition } from "./shared-definition.ts";
@@ -56,6 +59,8 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
   readonly isServed: boolean;
   readonly traits: VersionTraits;
   readonly #schema: CompressedSchema;
+  readonly #nativeKind: NativeKind | undefined;
+  #native: ResourceDefinition | undefined;
   #compiled: CompiledVersion | undefined;
   #warming: Promise<void> | undefined;
   #strategy: Strategy | undefined;
@@ -68,6 +73,14 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
     const { schema: _, ...traits } = version;
     this.traits = traits;
     this.#schema = schema;
+    this.#nativeKind = definition.isNative ? findNativeKind(this) : undefined;
+  }
+
+  /** The server's own implementation, which serves the version in place of the schema. */
+  get native(): ResourceDefinition | undefined {
+    if (this.#nativeKind === undefined) return undefined;
+    this.#native ??= runSync(nativeVersion(this.#nativeKind, this.decompressSchema()));
+    return this.#native;
   }
 
   get group(): string {
@@ -107,30 +120,32 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
   get identity(): string {
     return "";
   }
-  get openApi(): OpenApiSource {
+  get openApi(): OpenApiSource | undefined {
+    if (this.#nativeKind !== undefined) return undefined;
     return (dialect) => customSchema(this, dialect);
   }
   get openApiLength(): number {
-    return this.#schema.length;
+    return this.#nativeKind === undefined ? this.#schema.length : 0;
   }
   get itemsCarryKind(): boolean {
-    return true;
+    return this.#nativeKind === undefined;
   }
   get storageVersion(): string {
     return this.definition.storageVersion;
   }
 
   get strategy(): Strategy {
-    this.#strategy ??= customStrategy(this);
+    this.#strategy ??= this.native?.strategy ?? customStrategy(this);
     return this.#strategy;
   }
 
   get subresources(): ReadonlyMap<string, SubresourceStrategy> {
-    this.#subresources ??= customSubresources(this);
+    this.#subresources ??= this.native?.subresources ?? customSubresources(this);
     return this.#subresources;
   }
 
   get warnings(): readonly string[] | undefined {
+    if (this.#nativeKind?.warnings !== undefined) return this.#nativeKind.warnings;
     const { deprecated, deprecationWarning } = this.traits;
     if (!deprecated) return undefined;
     if (deprecationWarning !== undefined) return [deprecationWarning];
@@ -170,7 +185,8 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
    * with yields to the event loop. Undefined when the version is ready, or compiles quickly.
    */
   warmUp(): Promise<void> | undefined {
-    if (this.#compiled !== undefined || this.#schema.length < largeSchemaLength) return undefined;
+    const isReady = this.#compiled !== undefined || this.#native !== undefined;
+    if (isReady || this.#schema.length < largeSchemaLength) return undefined;
     this.#warming ??= this.#compileYielding().finally(() => {
       this.#warming = undefined;
     });
@@ -179,6 +195,10 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
 
   async #compileYielding(): Promise<void> {
     const json = await runYielding(this.#schema.decompress());
+    if (this.#nativeKind !== undefined) {
+      this.#native = await runYielding(nativeVersion(this.#nativeKind, json));
+      return;
+    }
     const compiled = await runYielding(this.#compile(json));
     await yieldToEventLoop();
     compiled.prepareApply(json);

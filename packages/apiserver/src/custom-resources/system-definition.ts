@@ -19,7 +19,9 @@ export function systemDefinition(kind: SystemKind): ResourceDefinition {
   assert(problems.length === 0, `${resource}.${group}: ${problems.join(", ")}`);
   const shared = internDefinition(object, definition, false).version(version);
   assert(shared !== undefined, `${resource}.${group} has no version ${version}`);
-  return plainDefinition(shared);
+  const plain = plainDefinition(shared);
+  if (kind.countsStatus !== false) return plain;
+  return { ...plain, strategy: { ...plain.strategy, prepareForUpdate: () => {} } };
 }
 
 /** A copy whose members can be replaced one by one. */

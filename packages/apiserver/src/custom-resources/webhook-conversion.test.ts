@@ -172,6 +172,57 @@ describe("a conversion webhook", () => {
     );
   });
 
+  it("is called once for each large object of a collection that is deleted", async (t) => {
+    await filled(t);
+    // Converted objects of this size are not kept.
+    const spec = { size: 3, text: "x".repeat(70_000) };
+    for (const name of ["a", "b"])
+      await server.requestOk("POST", v1, { body: { metadata: { name }, spec } });
+    reviews.length = 0;
+    const { items } = await server.request("DELETE", v2);
+    assert.deepEqual(
+      items.map((item) => (item["spec"] as { width: number }).width),
+      [3, 3, 3],
+    );
+    assert.equal(reviews.flatMap(({ request }) => request.objects).length, 3);
+  });
+
+  it("is not asked for objects of a deleted collection that the response does not show", async (t) => {
+    await filled(t);
+    const spec = { size: 3, text: "x".repeat(900_000) };
+    for (let i = 0; i < 8; i++)
+      await server.requestOk("POST", v1, { body: { metadata: { name: `large${i}` }, spec } });
+    reviews.length = 0;
+    const { items, object } = await server.request("DELETE", v2);
+    const { remainingItemCount } = object.metadata as unknown as { remainingItemCount: number };
+    assert.ok(remainingItemCount >= 4);
+    assert.equal(items.length + remainingItemCount, 9);
+    // The response is full with the last object that does not fit.
+    assert.ok(reviews.flatMap(({ request }) => request.objects).length <= items.length + 1);
+    assert.deepEqual((await server.get(v1)).items, []);
+  });
+
+  it("is not asked for an object whose deletion is answered with a Status", async (t) => {
+    await filled(t);
+    reviews.length = 0;
+    const { object } = await server.request("DELETE", `${v2}/one`);
+    assert.equal(object.kind, "Status");
+    assert.deepEqual(reviews, []);
+    assert.equal((await server.get(`${v1}/one`)).status, 404);
+  });
+
+  it("is asked for a deleted object that gets a deletionTimestamp", async (t) => {
+    await filled(t);
+    const large = { text: "x".repeat(70_000) };
+    await server.patch(`${v1}/one`, "merge", { metadata: { finalizers: ["a.b/c"] }, spec: large });
+    const { object } = await server.request("DELETE", `${v2}/one`);
+    assert.deepEqual(object["spec"], { ...large, width: 3 });
+    assert.notEqual(object.metadata?.deletionTimestamp, undefined);
+    assert.deepEqual((await server.get(`${v1}/one`)).object["spec"], { ...large, size: 3 });
+    await server.patch(`${v1}/one`, "merge", { metadata: { finalizers: null } });
+    assert.equal((await server.get(`${v1}/one`)).status, 404);
+  });
+
   it("converts the objects of a watch", async (t) => {
     await filled(t);
     const watch = await server.watch(`${v2}?watch=1`);

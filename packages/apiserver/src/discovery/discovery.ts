@@ -6,9 +6,10 @@
  * definitions, and garbage-collected with it.
  */
 import { createHash } from "node:crypto";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type Resumable, runYielding } from "@kcp-ts/machinery/base";
+import { type JsonObject, stringifyResumable } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
-import { jsonBytes, negotiate, toBytes } from "../content/index.ts";
+import { jsonBytes, jsonResponse, negotiate } from "../content/index.ts";
 import type { Catalog, ResourceDefinition } from "../registry/index.ts";
 import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
@@ -27,7 +28,9 @@ interface Rendered {
   readonly etag: string;
 }
 
-const rendered = new WeakMap<readonly ResourceDefinition[], Map<string, Rendered>>();
+type Definitions = readonly ResourceDefinition[];
+
+const rendered = new WeakMap<Definitions, Map<string, Promise<Rendered | undefined>>>();
 
 export function isDiscoveryPath(path: string): boolean {
   return (
@@ -44,48 +47,45 @@ export async function serveDiscovery(
   return serveDocument(request, scope, await catalog.all(scope.cluster), catalog);
 }
 
-function serveDocument(
+async function serveDocument(
   request: ApiRequest,
   scope: PathScope,
-  definitions: readonly ResourceDefinition[],
+  definitions: Definitions,
   { discoveryEntriesOf }: Catalog,
-): ApiResponse {
+): Promise<ApiResponse> {
   const [root, first, second, ...rest] = scope.path.split("/").filter((segment) => segment !== "");
   if (rest.length > 0) throw statusError.pathNotFound();
   if (first === undefined)
     return serveRoot(request, definitions, root === "api", discoveryEntriesOf === undefined);
-  const document =
-    root === "api"
-      ? render(definitions, `/api/${first}`, () =>
-          second === undefined
-            ? apiResourceList(definitions, "", first, discoveryEntriesOf)
-            : undefined,
-        )
-      : render(definitions, `/apis/${first}/${second ?? ""}`, () =>
-          second === undefined
-            ? apiGroup(definitions, first)
-            : apiResourceList(definitions, first, second, discoveryEntriesOf),
-        );
+  const [group, version] = root === "api" ? ["", first] : [first, second];
+  if (root === "api" && second !== undefined) throw statusError.pathNotFound();
+  const name = `/${root}/${first}/${second ?? ""}`;
+  const document = await render(definitions, name, function* () {
+    if (version === undefined) return apiGroup(definitions, group);
+    return yield* apiResourceList(definitions, group, version, discoveryEntriesOf);
+  });
   if (document === undefined) throw statusError.pathNotFound();
   return jsonBytes(200, document.bytes);
 }
 
 /** /api and /apis are also available in the aggregated form; both or neither must have it. */
-function serveRoot(
+async function serveRoot(
   request: ApiRequest,
-  definitions: readonly ResourceDefinition[],
+  definitions: Definitions,
   isCore: boolean,
   hasAggregated: boolean,
-): ApiResponse {
+): Promise<ApiResponse> {
   const form = negotiate(header(request.headers, "accept"), { discovery: hasAggregated });
   if (form.as !== "discovery") {
     const host =
       header(request.headers, "host") ?? header(request.headers, ":authority") ?? "localhost";
-    return jsonBytes(200, toBytes(isCore ? apiVersions(host) : apiGroupList(definitions)));
+    if (isCore) return jsonResponse(200, apiVersions(host));
+    const groups = await render(definitions, "/apis", () => apiGroupList(definitions));
+    return jsonBytes(200, (groups as Rendered).bytes);
   }
-  const document = render(definitions, isCore ? "aggregated/api" : "aggregated/apis", () =>
+  const document = (await render(definitions, isCore ? "aggregated/api" : "aggregated/apis", () =>
     groupDiscoveryList(definitions, isCore),
-  ) as Rendered;
+  )) as Rendered;
   const headers = {
     "content-type": aggregatedType,
     etag: document.etag,
@@ -97,11 +97,12 @@ function serveRoot(
   return { status: 200, headers, body: document.bytes };
 }
 
+/** Concurrent requests share one rendering. */
 function render(
-  definitions: readonly ResourceDefinition[],
+  definitions: Definitions,
   name: string,
-  build: () => JsonObject | undefined,
-): Rendered | undefined {
+  build: () => Resumable<JsonObject | undefined>,
+): Promise<Rendered | undefined> {
   let documents = rendered.get(definitions);
   if (documents === undefined) {
     documents = new Map();
@@ -109,11 +110,19 @@ function render(
   }
   const found = documents.get(name);
   if (found !== undefined) return found;
-  const value = build();
+  const forget = () => documents.delete(name);
+  const rendering = runYielding(encoded(build()));
+  documents.set(name, rendering);
   // Missing documents are not cached: clients can request any name.
+  rendering.then((document) => document ?? forget(), forget);
+  return rendering;
+}
+
+function* encoded(work: Resumable<JsonObject | undefined>): Resumable<Rendered | undefined> {
+  const value = yield* work;
   if (value === undefined) return undefined;
-  const bytes = toBytes(value);
+  const bytes = Buffer.from(yield* stringifyResumable(value));
+  yield;
   const etag = `"${createHash("sha512").update(bytes).digest("hex").toUpperCase()}"`;
-  documents.set(name, { bytes, etag });
   return { bytes, etag };
 }

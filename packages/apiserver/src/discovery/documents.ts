@@ -1,8 +1,10 @@
 /**
  * Builds the discovery documents, legacy and aggregated, from the definitions of a cluster. Pure;
- * the caller caches them.
+ * the caller caches them. A cluster can have thousands of kinds: documents of all of them are
+ * built in steps, each definition in one.
  */
 import { createHash } from "node:crypto";
+import { type Resumable, YieldCounter } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import {
   apiVersionOf,
@@ -18,75 +20,100 @@ export function apiVersions(serverAddress: string): JsonObject {
   };
 }
 
-export function apiGroupList(definitions: readonly ResourceDefinition[]): JsonObject {
-  const groups = groupsOf(definitions).filter((group) => group !== "");
-  return {
-    kind: "APIGroupList",
-    apiVersion: "v1",
-    groups: groups.map((group) => groupEntry(definitions, group)),
-  };
+export function* apiGroupList(definitions: readonly ResourceDefinition[]): Resumable<JsonObject> {
+  const groups: JsonObject[] = [];
+  for (const [group, versions] of yield* byGroup(definitions)) {
+    if (group === "") continue;
+    yield;
+    groups.push(groupEntry(group, [...versions.keys()]));
+  }
+  return { kind: "APIGroupList", apiVersion: "v1", groups };
 }
 
 export function apiGroup(
   definitions: readonly ResourceDefinition[],
   group: string,
 ): JsonObject | undefined {
-  if (!groupsOf(definitions).includes(group)) return undefined;
-  return { kind: "APIGroup", apiVersion: "v1", ...groupEntry(definitions, group) };
+  const versions = new Set<string>();
+  for (const each of definitions) if (each.group === group) versions.add(each.version);
+  if (versions.size === 0) return undefined;
+  return { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group, [...versions]) };
 }
 
-export function apiResourceList(
+export function* apiResourceList(
   definitions: readonly ResourceDefinition[],
   group: string,
   version: string,
   entriesOf: (definition: ResourceDefinition) => readonly JsonObject[] = resourceEntries,
-): JsonObject | undefined {
+): Resumable<JsonObject | undefined> {
   const served = definitions.filter((each) => each.group === group && each.version === version);
   const first = served[0];
   if (first === undefined) return undefined;
+  const pace = new YieldCounter(stepEntries);
+  const resources: JsonObject[] = [];
+  for (const each of served) {
+    if (pace.isTime()) yield;
+    resources.push(...entriesOf(each));
+  }
   return {
     kind: "APIResourceList",
     ...(group === "" ? {} : { apiVersion: "v1" }),
     groupVersion: apiVersionOf(first),
-    resources: served.flatMap((each) => entriesOf(each)),
+    resources,
   };
 }
 
 /** The aggregated form: all groups in two responses instead of one per group and version. */
-export function groupDiscoveryList(
+export function* groupDiscoveryList(
   definitions: readonly ResourceDefinition[],
   isCore: boolean,
-): JsonObject {
-  const groups = groupsOf(definitions).filter((group) => (group === "") === isCore);
+): Resumable<JsonObject> {
+  const pace = new YieldCounter(stepEntries);
+  const items: JsonObject[] = [];
+  for (const [group, versions] of yield* byGroup(definitions)) {
+    if ((group === "") !== isCore) continue;
+    const entries: JsonObject[] = [];
+    for (const [version, served] of versions) {
+      const resources: JsonObject[] = [];
+      for (const each of served) {
+        if (pace.isTime()) yield;
+        resources.push(discoveryEntry(each));
+      }
+      entries.push({ version, resources, freshness: "Current" });
+    }
+    items.push({ metadata: { name: group, creationTimestamp: null }, versions: entries });
+  }
   return {
     kind: "APIGroupDiscoveryList",
     apiVersion: "apidiscovery.k8s.io/v2",
     metadata: {},
-    items: groups.map((group) => ({
-      metadata: { name: group, creationTimestamp: null },
-      versions: versionsOf(definitions, group).map((version) => ({
-        version,
-        resources: definitions
-          .filter((each) => each.group === group && each.version === version)
-          .map(discoveryEntry),
-        freshness: "Current",
-      })),
-    })),
+    items,
   };
 }
 
-function groupsOf(definitions: readonly ResourceDefinition[]): string[] {
-  return [...new Set(definitions.map(({ group }) => group))];
+/** Entries between two pauses. */
+const stepEntries = 20;
+
+/** By group and version, each in the order in which the definitions name it first. */
+type Grouped = ReadonlyMap<string, ReadonlyMap<string, readonly ResourceDefinition[]>>;
+
+function* byGroup(definitions: readonly ResourceDefinition[]): Resumable<Grouped> {
+  const pace = new YieldCounter(stepEntries);
+  const groups = new Map<string, Map<string, ResourceDefinition[]>>();
+  for (const definition of definitions) {
+    if (pace.isTime()) yield;
+    const { group, version } = definition;
+    const versions = groups.get(group) ?? new Map<string, ResourceDefinition[]>();
+    groups.set(group, versions);
+    const served = versions.get(version);
+    if (served === undefined) versions.set(version, [definition]);
+    else served.push(definition);
+  }
+  return groups;
 }
 
-function versionsOf(definitions: readonly ResourceDefinition[], group: string): string[] {
-  return [
-    ...new Set(definitions.filter((each) => each.group === group).map(({ version }) => version)),
-  ];
-}
-
-function groupEntry(definitions: readonly ResourceDefinition[], group: string): JsonObject {
-  const versions = versionsOf(definitions, group).map((version) => ({
+function groupEntry(group: string, names: readonly string[]): JsonObject {
+  const versions = names.map((version) => ({
     groupVersion: apiVersionOf({ group, version }),
     version,
   }));

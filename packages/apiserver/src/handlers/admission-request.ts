@@ -13,6 +13,7 @@ import type {
   Operation,
 } from "../admission/index.ts";
 import type { BuildObject, ResourceDefinition, Validator, WriteResult } from "../registry/index.ts";
+import type { ServiceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import { decodeDraft, decodeLargeDraft, isLargeObject } from "./decode-object.ts";
 import {
@@ -48,6 +49,7 @@ export class HandlerAdmissionRequest implements AdmissionRequest {
   readonly namespace: string;
   readonly name: string;
   readonly user: UserInfo;
+  readonly service: ServiceScope | undefined;
   readonly isDryRun: boolean;
   sent: MutableObject | undefined;
   /** The admission request of this write as a CREATE, if the object was missing in some attempt. */
@@ -84,6 +86,7 @@ export class HandlerAdmissionRequest implements AdmissionRequest {
     this.namespace = definition.isNamespaced ? address.namespace : "";
     this.name = address.name;
     this.user = handled.user;
+    this.service = scope.service;
     this.isDryRun = isDryRun;
   }
 

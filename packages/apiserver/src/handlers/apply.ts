@@ -2,13 +2,8 @@
  * Server-side apply merges the configuration into the newest object by field ownership, and merges
  * again when the object has changed meanwhile.
  */
-import { applyConfiguration, applyResumable } from "@kcp-ts/machinery/apply";
-import {
-  type Resumable,
-  runSyncFirst,
-  runYielding,
-  yieldToEventLoop,
-} from "@kcp-ts/machinery/base";
+import { applyResumable } from "@kcp-ts/machinery/apply";
+import { type Resumable, runSyncFirst, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
@@ -30,7 +25,7 @@ import {
   checkValueCount,
   decodeDraft,
   decodeLargeDraft,
-  isLargeBody,
+  isLargeObject,
   reportedErrorsMax,
 } from "./decode-object.ts";
 import type { HandlerDependencies, HandlerRequest } from "./handler-context.ts";
@@ -59,7 +54,6 @@ export async function applyBuild(
   }
   const config = withName(body.value, scope.name);
   const ofTheKind = handled.warnings.length;
-  const isLarge = isLargeBody(request.sent);
   return async (old) => {
     handled.warnings.length = ofTheKind;
     if (fieldValidation === "Warn") handled.warnings.push(...body.problems);
@@ -73,9 +67,8 @@ export async function applyBuild(
       now,
     );
     const options = { ...write, config, kind, force: request.force };
-    const applied = isLarge
-      ? await runYielding(applyResumable(options))
-      : applyConfiguration(options);
+    const applied = await runSyncFirst(applyResumable(options));
+    const isLarge = isLargeObject(applied);
     if (isLarge) {
       await yieldToEventLoop();
       checkValueCount(applied);
@@ -113,7 +106,7 @@ interface Configuration {
 }
 
 /** JSON may be sent as YAML, and is then not translated. */
-function* decodeConfiguration({ bytes, yaml }: RequestBody): Resumable<Configuration> {
+export function* decodeConfiguration({ bytes, yaml }: RequestBody): Resumable<Configuration> {
   const { value, problems } =
     yaml === undefined ? yield* decodeJson(bytes) : yield* decodeYaml(yaml);
   if (!isJsonObject(value))

@@ -5,11 +5,11 @@
  * encoded in the form that the client requested. A failed conversion ends the watch with an ERROR
  * event, as in Kubernetes.
  */
-import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
+import { runSyncFirst } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonObject, parseResumable } from "@kcp-ts/machinery/json";
 import { toBytes, toStatusError } from "../content/index.ts";
-import type { ResourceDefinition, VersionCodec } from "../registry/index.ts";
-import { type Entry, type Revision, type StorageKey, toRevision } from "../storage/index.ts";
-import { encodeObject } from "../stored-object/index.ts";
+import type { ParsedObject, ResourceDefinition, VersionCodec } from "../registry/index.ts";
+import { type Entry, type StorageKey, toRevision } from "../storage/index.ts";
 import {
   type EventEncoding,
   type EventType,
@@ -26,6 +26,12 @@ export interface ConvertedWatch {
    */
   readonly matchesServed: ((served: Entry) => boolean) | undefined;
 }
+
+/**
+ * Bytes of events that wait for the webhook: each takes several times as much while it is
+ * converted.
+ */
+export const unconvertedBytesMax = 6 << 20;
 
 /** The encoding of the watch whose events are converted. */
 export function storedEncoding(ofServed: ConvertedWatch["matchesServed"]): EventEncoding {
@@ -53,10 +59,17 @@ export async function* convertedEvents(
 ): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   for await (const lines of linesOf(stored)) {
-    const events = lines.map((line) => parseJson(line).value as unknown as WatchedEvent);
+    const events: WatchedEvent[] = [];
+    const objects: ParsedObject[] = [];
+    for (const line of lines) {
+      const { value } = await runSyncFirst(parseResumable(line));
+      const event = value as unknown as WatchedEvent;
+      events.push(event);
+      for (const object of objectsOf(event)) objects.push(parsedObject(object, line.length));
+    }
     let shown: readonly Entry[];
     try {
-      shown = await present(definition.codec as VersionCodec, events.flatMap(objectsOf));
+      shown = await present(definition.codec as VersionCodec, objects);
     } catch (error) {
       yield encodeFrame("ERROR", toBytes(toStatusError(error).status as unknown as JsonObject));
       return;
@@ -73,9 +86,16 @@ export async function* convertedEvents(
       if (told === undefined) continue;
       const encoder = isFirst ? (encoding.first ?? encoding) : encoding;
       isFirst = false;
-      yield encodeFrame(told.type, encoder.encode(told.entry, told.entry.modifiedAt));
+      yield encodeFrame(told.type, await encoded(encoder, told.entry));
     }
   }
+}
+
+async function encoded(encoding: EventEncoding, entry: Entry): Promise<Buffer> {
+  const { encodeResumable } = encoding;
+  return encodeResumable === undefined
+    ? encoding.encode(entry, entry.modifiedAt)
+    : runSyncFirst(encodeResumable(entry, entry.modifiedAt));
 }
 
 /** The event type of a change of the stored object for a selector over served objects. */
@@ -113,24 +133,49 @@ function isObject(
   return type === "ADDED" || type === "MODIFIED" || type === "DELETED";
 }
 
-async function present(form: VersionCodec, objects: readonly Keyed[]): Promise<readonly Entry[]> {
-  if (objects.length === 0) return [];
-  return form.toServed(objects.map(entryOf));
+async function present(
+  form: VersionCodec,
+  objects: readonly ParsedObject[],
+): Promise<readonly Entry[]> {
+  return objects.length === 0 ? [] : ((await form.objectsToServed?.(objects)) ?? []);
 }
 
-/** The entry of an event, as far as serving the object needs it. */
-function entryOf({ key, object }: Keyed): Entry {
+function parsedObject({ key, object }: Keyed, length: number): ParsedObject {
   const { resourceVersion } = isJsonObject(object["metadata"]) ? object["metadata"] : {};
-  const modifiedAt: Revision = toRevision(Number(resourceVersion));
-  return { key, value: encodeObject(object), createdAt: modifiedAt, modifiedAt };
+  return { key, modifiedAt: toRevision(Number(resourceVersion)), object, length };
 }
+
+/** The length of lines that are converted together: a long one is converted alone. */
+const lengthMax = 64 << 10;
 
 /** Yields complete lines; each result has at least one. */
 async function* linesOf(stored: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
-  let rest = "";
+  let rest: Uint8Array[] = [];
   for await (const chunk of stored) {
-    const lines = (rest + Buffer.from(chunk).toString("utf8")).split("\n");
-    rest = lines.pop() ?? "";
-    if (lines.length > 0) yield lines;
+    const end = chunk.lastIndexOf(newline) + 1;
+    if (end === 0) {
+      rest.push(chunk);
+      continue;
+    }
+    const text = Buffer.concat([...rest, chunk.subarray(0, end)]).toString("utf8");
+    rest = end === chunk.length ? [] : [chunk.subarray(end)];
+    yield* groupsOf(text.slice(0, -1).split("\n"));
   }
+}
+
+const newline = 0x0a;
+
+function* groupsOf(lines: readonly string[]): Generator<readonly string[]> {
+  let group: string[] = [];
+  let length = 0;
+  for (const line of lines) {
+    length += line.length;
+    if (group.length > 0 && length > lengthMax) {
+      yield group;
+      group = [];
+      length = line.length;
+    }
+    group.push(line);
+  }
+  yield group;
 }

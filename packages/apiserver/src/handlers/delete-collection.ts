@@ -3,7 +3,7 @@
  * would, page by page.
  */
 import { fieldError, isStatusError, statusError } from "@kcp-ts/machinery/status";
-import { ignoreReadErrorOption } from "../registry/index.ts";
+import { ignoreReadErrorOption, type WriteResult } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { forEachAtOnce } from "../request/entries-at-once.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
@@ -38,13 +38,16 @@ export async function handleDeleteCollection(
     handled,
     dependencies,
     parseListOptions(scope.query, false),
+    "stored",
   );
   const deleted = new DeletedItems();
   const batches = Symbol.asyncIterator in listing.entries ? listing.entries : [listing.entries];
   for await (const batch of batches) {
     await forEachAtOnce(batch, async (entry) => {
       if (definition.isWritable?.(entry) === false) return;
-      if (await deleteEntry(handled, dependencies, entry, options)) deleted.add(entry);
+      const isShown = !deleted.isFull;
+      const gone = await deleteEntry(handled, dependencies, { entry, isShown }, options);
+      if (gone !== undefined) deleted.add(gone.served ?? entry);
     });
   }
   const { entries, omitted } = deleted;
@@ -58,33 +61,36 @@ export async function handleDeleteCollection(
  * UTF-8 bytes of deleted objects in the response; further objects are deleted and counted, but not
  * kept in memory for the response.
  */
-const shownBytesMax = 8 << 20;
+const shownBytesMax = 4 << 20;
 
 class DeletedItems {
   readonly entries: Entry[] = [];
   omitted = 0;
   #bytes = 0;
 
+  get isFull(): boolean {
+    return this.#bytes > shownBytesMax;
+  }
+
   add(entry: Entry): void {
     this.#bytes += entry.value.length;
-    if (this.#bytes <= shownBytesMax) this.entries.push(entry);
-    else this.omitted++;
+    if (this.isFull) this.omitted++;
+    else this.entries.push(entry);
   }
 }
 
-/** False when another request deleted the object first, which is no error. */
+/** Undefined when another request deleted the object first, which is no error. */
 async function deleteEntry(
   handled: HandlerRequest,
   dependencies: HandlerDependencies,
-  entry: Entry,
+  { entry, isShown }: { readonly entry: Entry; readonly isShown: boolean },
   options: DeleteOptions,
-): Promise<boolean> {
+): Promise<WriteResult | undefined> {
   const { namespace, name } = parseObjectKey(entry.key);
   try {
-    await deleteOne(handled, dependencies, { namespace, name }, options);
-    return true;
+    return await deleteOne(handled, dependencies, { namespace, name, isShown }, options);
   } catch (error) {
-    if (isStatusError(error, "NotFound")) return false;
+    if (isStatusError(error, "NotFound")) return undefined;
     throw error;
   }
 }

@@ -25,14 +25,10 @@ export async function handleDelete(
   const { scope } = handled;
   const form = negotiateObject(handled);
   const options = await readDeleteOptions(handled);
-  const written = await deleteOne(
-    handled,
-    dependencies,
-    { namespace: scope.namespace, name: scope.name },
-    options,
-  );
   const isShown =
     handled.definition.strategy.returnsDeletedObject && options.ignoresReadError !== true;
+  const { namespace, name } = scope;
+  const written = await deleteOne(handled, dependencies, { namespace, name, isShown }, options);
   if (written.outcome === "deleted" && !isShown) {
     return jsonResponse(200, successResponse(detailsOf(handled, written, scope.name)));
   }
@@ -46,10 +42,17 @@ export async function handleDelete(
   );
 }
 
+interface DeletedAddress {
+  readonly namespace: string;
+  readonly name: string;
+  /** Whether the response shows the object: if not, it is not converted. */
+  readonly isShown: boolean;
+}
+
 export async function deleteOne(
   handled: HandlerRequest,
   dependencies: HandlerDependencies,
-  address: { readonly namespace: string; readonly name: string },
+  { isShown, ...address }: DeletedAddress,
   options: DeleteOptions,
 ): Promise<WriteResult> {
   const { scope, definition } = handled;
@@ -64,6 +67,8 @@ export async function deleteOne(
   const written = await dependencies.registry.delete(definition, at, options, {
     isDryRun: options.isDryRun,
     validate: validatingAdmission(dependencies, admitted),
+    validates: () => dependencies.admission.validates(admitted),
+    isDeletedShown: isShown,
     signal: uncancelled,
   });
   if (definition.waitsForOwnWrite === true && !options.isDryRun)

@@ -54,6 +54,7 @@ export function handlerOf(handled: HandlerRequest, dependencies: HandlerDependen
     throw statusError.pathNotFound();
   }
   if (scope.subresource !== "") {
+    if (definition.isNamespaced && scope.namespace === "") throw statusError.pathNotFound();
     const subresource =
       definition.subresources.get(scope.subresource) ??
       dependencies.additionalSubresource?.(definition, scope);

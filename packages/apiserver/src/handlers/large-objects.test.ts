@@ -220,4 +220,48 @@ describe("a large object", () => {
     assert.equal(status, 200);
     assertInPieces(longest);
   });
+
+  it("of another version or an older schema is watched with yields to the event loop", async (t) => {
+    const server = await started(t);
+    const [first] = definition.spec.versions;
+    // A list has one owner: metadata are short, and so is what the reader of events parses.
+    const list = { type: "array", items: { type: "string" } };
+    const schema = { openAPIV3Schema: { type: "object", properties: { list } } };
+    const version = { ...first, schema };
+    const versions = [version, { ...version, name: "v2", storage: false }];
+    await install(server, { ...definition, spec: { ...definition.spec, versions } });
+    const bodyOf = (name: string) =>
+      JSON.stringify({
+        apiVersion: "example.com/v1",
+        kind: "Widget",
+        metadata: { name },
+        list: Object.values(entries),
+      });
+    const x = await server.requestOk("POST", widgets, { body: bodyOf("x") });
+    const others = widgets.replace("/v1/", "/v2/");
+    const y = bodyOf("y");
+    const longest = longestAtOnce(t);
+    const watch = async (path: string) => {
+      const accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+      const reader = await server.watch(`${path}watch=1`, { headers: { accept } });
+      t.after(() => reader.leave());
+      return reader;
+    };
+    const live = await watch(`${others}?`);
+    const seen = [await live.next()];
+    assert.equal((await server.request("POST", widgets, { body: y })).status, 201);
+    seen.push(await live.next());
+    const changed = { metadata: { labels: { changed: "yes" } } };
+    await server.patch(`/clusters/a${definitionsPath}/widgets.example.com`, "merge", changed);
+    const stored = await watch(`${widgets}?`);
+    seen.push(await stored.next());
+    const after = x.metadata.resourceVersion;
+    seen.push(await (await watch(`${widgets}?resourceVersion=${after}&`)).next());
+    t.mock.restoreAll();
+    assert.deepEqual(
+      seen.map((event) => event?.object.metadata.name),
+      ["x", "y", "x", "y"],
+    );
+    assertInPieces(longest);
+  });
 });

@@ -118,6 +118,8 @@ export async function listObjects(
   { definition, scope, signal }: HandlerRequest,
   { watchCache }: HandlerDependencies,
   options: ListOptions,
+  /** Stored entries are converted all the same where a selector needs it. */
+  form: "served" | "stored" = "served",
 ): Promise<ListPage> {
   const selected: SelectionResult = selectionOf(definition, { ...options, name: "" });
   const prefix = prefixOf(definition, scope, selected.name);
@@ -153,7 +155,10 @@ export async function listObjects(
       listing.continueAfter === undefined
         ? undefined
         : encodeContinue(base, listing.continueAfter, listing.revision);
-    const entries = await toServedEntries(definition, listing.entries);
+    const entries =
+      form === "stored" && selected.matchesServed === undefined
+        ? listing.entries
+        : await toServedEntries(definition, listing.entries);
     return { listing: visibleListResult(listing, entries, selected), continueToken };
   } catch (error) {
     if (!isStorageError(error, "compacted")) {

@@ -129,6 +129,9 @@ function admittingCreation(
 ): BuildObject {
   return async (old) => {
     if (old === undefined) {
+      const { definition, scope } = handled;
+      if (definition.creationForbidden !== undefined)
+        throw statusError.forbidden(definition, scope.name, definition.creationForbidden);
       await dependencies.admission.admit(new HandlerAdmissionRequest(handled, "CREATE", isDryRun));
     }
     return build(old);

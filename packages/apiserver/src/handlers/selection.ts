@@ -212,7 +212,36 @@ function fieldReader(definition: ResourceDefinition, entry: Entry): (field: stri
   return (field) => {
     if (field === "metadata.name") return name;
     if (field === "metadata.namespace") return namespace;
-    object ??= decodeObject(definition.codec?.toServedSync?.(entry) ?? entry);
-    return declaredField(definition, field, object);
+    return cachedField(entry, `${definition.codec?.name ?? definition.version} ${field}`, () => {
+      object ??= servedObject(definition, entry);
+      return declaredField(definition, field, object);
+    });
   };
+}
+
+function servedObject({ codec }: ResourceDefinition, entry: Entry): JsonObject {
+  const { toServedObject, toServedSync } = codec ?? {};
+  return toServedObject?.(entry) ?? decodeObject(toServedSync?.(entry) ?? entry);
+}
+
+/**
+ * Selected fields of entries: each watch reads those of every change, and of the state before it,
+ * in the turn of the change.
+ */
+const cachedFields = new WeakMap<Entry, Map<string, string>>();
+const cachedLengthMax = 256;
+const cachedFieldsMax = 16;
+
+function cachedField(entry: Entry, name: string, read: () => string): string {
+  let fields = cachedFields.get(entry);
+  const known = fields?.get(name);
+  if (known !== undefined) return known;
+  const value = read();
+  if (value.length > cachedLengthMax || (fields?.size ?? 0) >= cachedFieldsMax) return value;
+  if (fields === undefined) {
+    fields = new Map();
+    cachedFields.set(entry, fields);
+  }
+  fields.set(name, value);
+  return value;
 }

@@ -2,12 +2,15 @@
  * Handles subresources that are a kind of their own, such as Scale: derived from the object, and
  * written back into it.
  */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { patchOptionsError } from "@kcp-ts/machinery/apply";
+import { runSyncFirst } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import { applyTypeOf, decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
-import { statusError } from "@kcp-ts/machinery/status";
+import { fieldError, statusError } from "@kcp-ts/machinery/status";
 import { negotiate } from "../content/index.ts";
 import {
   apiVersionOf,
+  type BuildObject,
   type Draft,
   type ResourceDefinition,
   type SubresourceKind,
@@ -17,9 +20,12 @@ import {
   translateStorageErrors,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
+import { applyPatchType } from "../request/media-types.ts";
+import { isTrue } from "../request/query.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { HandlerAdmissionRequest } from "./admission-request.ts";
-import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
+import { type ApplyRequest, applyBuild, decodeConfiguration } from "./apply.ts";
+import { checkAddress, decodeSent, type RejectBody, sentBody } from "./decode-object.ts";
 import {
   type HandlerDependencies,
   type HandlerRequest,
@@ -69,7 +75,21 @@ async function writeView(
   const { namespace, name } = scope;
   const isPatch = scope.verb === "patch";
   const options = parseMutationOptions(scope.query, isPatch ? "PatchOptions" : "UpdateOptions");
-  const change = await readChange(handled, view);
+  const isApply = isPatch && patchType(contentTypeOf(handled), definition) === applyPatchType;
+  const force = scope.query.has("force") ? isTrue(scope.query.get("force")) : undefined;
+  const fieldManager = fieldOwner(handled, options, isApply ? "apply" : "update");
+  if (isPatch) {
+    const refused = patchOptionsError(isApply ? "apply" : "other", {
+      fieldManager: options.fieldManager,
+      force,
+    });
+    if (refused !== undefined) throw refused;
+  }
+  const change = isApply ? undefined : await readChange(handled, view);
+  const isForced = force === true;
+  const applied = isApply
+    ? await applyOwned(handled, dependencies, view, { options, fieldManager, force: isForced })
+    : undefined;
   const admitted = new HandlerAdmissionRequest(handled, "UPDATE", options.isDryRun, {
     view: viewKind(view),
   });
@@ -80,11 +100,14 @@ async function writeView(
     async (old) => {
       const present = old as JsonObject;
       const shown = view.read(present, "change");
-      const wanted = await change(shown);
+      // The replicas of other appliers are not changed without force.
+      const owned = await applied?.(present);
+      const wanted: Draft =
+        change === undefined ? { ...view.read(owned ?? present, "change") } : await change(shown);
       if (dependencies.admission.mutates(admitted))
         await dependencies.admission.mutate(admitted, wanted, shown);
       checkAddress(handled, wanted, "update");
-      return withVersion(view.write(present, wanted), wanted, present);
+      return withVersion(view.write(owned ?? present, wanted), wanted, present);
     },
     {
       isDryRun: options.isDryRun,
@@ -96,11 +119,39 @@ async function writeView(
         ),
       signal: uncancelled,
       isDerivedFromLive: true,
-      fieldManager: fieldOwner(handled, options, "update"),
+      fieldManager,
     },
   );
   const { entry } = await finishWrite(written, handled, dependencies);
   return view.read(decodeObject(entry));
+}
+
+/**
+ * Applies the part of the object that the view shows: conflicts are those of the fields that are
+ * written.
+ */
+async function applyOwned(
+  handled: HandlerRequest,
+  dependencies: HandlerDependencies,
+  view: SubresourceView,
+  { options, fieldManager, force }: Omit<ApplyRequest, "sent">,
+): Promise<BuildObject> {
+  const { definition, scope } = handled;
+  const body = await runSyncFirst(decodeConfiguration(sentBody(handled)));
+  const { name } = scope;
+  const object = {
+    kind: definition.kind,
+    apiVersion: apiVersionOf(definition),
+    metadata: { name },
+  };
+  const config = view.write(object, decodeView(view, body.value));
+  const bytes = new TextEncoder().encode(stringifyJson(config));
+  const sent = { bytes, contentType: applyPatchType, yaml: undefined };
+  return applyBuild(handled, dependencies, { sent, options, fieldManager, force });
+}
+
+function contentTypeOf({ request }: HandlerRequest): string | undefined {
+  return header(request.headers, "content-type");
 }
 
 /** The kind of the admission request. */
@@ -135,7 +186,11 @@ async function readChange(
     return async (shown) => {
       const value = await applyPatch(patch, shown);
       if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");
-      return decodeView(view, value);
+      return decodeView(view, value, (why) =>
+        statusError.invalid({ group: "", kind: "" }, "", [
+          fieldError.invalid("patch", stringifyJson(value), why),
+        ]),
+      );
     };
   }
   const { kind, shape } = view;
@@ -147,6 +202,10 @@ async function readChange(
 export function decodeView(
   { group, version, kind, shape }: SubresourceKind,
   value: JsonObject,
+  reject: RejectBody = (why) =>
+    statusError.badRequest(
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`,
+    ),
 ): Draft {
   const expected = apiVersionOf({ group, version });
   if ((value["kind"] ?? kind) !== kind || (value["apiVersion"] ?? expected) !== expected) {
@@ -157,9 +216,7 @@ export function decodeView(
     return { ...decodeShape(shape, value).value };
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    throw statusError.badRequest(
-      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${error.message}`,
-    );
+    throw reject(error.message);
   }
 }
 

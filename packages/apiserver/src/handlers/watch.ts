@@ -1,5 +1,5 @@
 /** WATCH serves a stream of events from a revision, or from the current state on. */
-import { type Random, runSync } from "@kcp-ts/machinery/base";
+import { type Random, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { type JsonObject, stringifyResumable } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
@@ -32,7 +32,7 @@ import {
   type ListResult,
   type Watcher,
 } from "../watch-cache/index.ts";
-import { convertedEvents, storedEncoding } from "./converted-watch.ts";
+import { convertedEvents, storedEncoding, unconvertedBytesMax } from "./converted-watch.ts";
 import type { HandlerDependencies, HandlerRequest } from "./handler-context.ts";
 import { checkFormat, collectionOf, prefixOf } from "./list.ts";
 import { type ListOptions, parseListOptions, parseResourceVersion } from "./options.ts";
@@ -104,6 +104,7 @@ export async function handleWatch(
     timeoutMs: timeoutOf(options, dependencies.random),
     signal: handled.signal,
     unread,
+    ...(needsConversion ? { bufferedBytesMax: unconvertedBytesMax } : {}),
   });
   endWhenRetired(events, definition);
   const shown = needsConversion
@@ -160,13 +161,22 @@ function endWhenRetired(events: Watcher, { onRetired }: ResourceDefinition): voi
 function servedEncoding({ codec: stored }: ResourceDefinition, form: EventEncoding): EventEncoding {
   const toServedSync = stored?.toServedSync;
   if (stored === undefined || toServedSync === undefined) return form;
+  const { toServedResumable, storesAsServed } = stored;
   const turned = ({ name: base, encode, encodeResumable }: EventEncoding): EventEncoding => {
     const name = `${base}@${stored.name}`;
-    if (encodeResumable !== undefined)
-      return resumableEncoding(name, (entry, revision) =>
-        encodeResumable(toServedSync(entry), revision),
-      );
-    return { name, encode: (entry, revision) => encode(toServedSync(entry), revision) };
+    const inSteps = function* (entry: Entry, revision: Revision): Resumable<Buffer> {
+      const served =
+        toServedResumable === undefined ? toServedSync(entry) : yield* toServedResumable(entry);
+      return encodeResumable === undefined
+        ? encode(served, revision)
+        : yield* encodeResumable(served, revision);
+    };
+    if (encodeResumable !== undefined || !storesAsServed) return resumableEncoding(name, inSteps);
+    return {
+      name,
+      encode: (entry, revision) => encode(toServedSync(entry), revision),
+      encodePastResumable: inSteps,
+    };
   };
   return form.first === undefined ? turned(form) : { ...turned(form), first: turned(form.first) };
 }

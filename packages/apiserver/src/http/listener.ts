@@ -20,6 +20,7 @@ import { Connection } from "../http2/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { fileDescriptorShare } from "../request/file-descriptors.ts";
 import { ConnectionTable, type TrackedConnection } from "./connection-table.ts";
+import { refuseForeignPage } from "./foreign-page.ts";
 import { Http1ApiRequest, Http1Connection } from "./http1-api-request.ts";
 import { type ConnectionInfo, Http2ApiRequest } from "./http2-api-request.ts";
 import {
@@ -392,6 +393,8 @@ export class Listener {
       return { ...answer, onUpgrade: taken };
     };
     new Http1ApiRequest(request, response, http1, socket).run((asked) => {
+      const refusal = refuseForeignPage(asked);
+      if (refusal !== undefined) return refusal;
       const answer = handle(asked);
       if (!(answer instanceof Promise)) return taking(watchOverWebSocket(answer, asked));
       return answer.then((resolved) => taking(watchOverWebSocket(resolved, asked)));

@@ -15,7 +15,8 @@ import { Listener } from "./listener.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "kcp-upgrade-"));
 after(() => rmSync(folder, { recursive: true }));
-const { cert, key } = createTestAuthority(folder).issue("server", ["IP:127.0.0.1"]);
+const authority = createTestAuthority(folder);
+const { cert, key } = authority.issue("server", ["IP:127.0.0.1"]);
 const tls = { certificatePem: cert, privateKeyPem: key };
 
 const switched = { status: 101, headers: { connection: "Upgrade", upgrade: "echo" } } as const;
@@ -62,8 +63,13 @@ function echo(connection: Duplex): void {
   connection.pipe(connection);
 }
 
-async function dialled(t: TestContext, port: number): Promise<TLSSocket> {
+async function dialled(
+  t: TestContext,
+  port: number,
+  client: { readonly cert?: string; readonly key?: string } = {},
+): Promise<TLSSocket> {
   const socket = connect({
+    ...client,
     host: "127.0.0.1",
     port,
     rejectUnauthorized: false,
@@ -97,6 +103,21 @@ describe("a request for an upgrade", () => {
     assert.match(head, /upgrade: echo/i);
     socket.write("late");
     assert.equal(await until(socket, /late$/), "late");
+  });
+
+  it("by a page of another site is refused with the browser's certificate, and reaches no handler", async (t) => {
+    const { port, asked } = await started(t);
+    const certificate = authority.issue("client", []);
+    const statusOf = async (origin: string, client = certificate as object) => {
+      const socket = await dialled(t, port, client);
+      socket.write(ask("/echo", `Origin: ${origin}\r\n`));
+      return (await until(socket, /\r\n\r\n/)).slice(9, 12);
+    };
+    assert.equal(await statusOf("https://evil.example"), "403");
+    assert.equal(await statusOf("null"), "403");
+    assert.deepEqual(asked, []);
+    assert.equal(await statusOf("https://a"), "101");
+    assert.equal(await statusOf("https://evil.example", {}), "101");
   });
 
   it("is answered like any other request when no handler accepts the upgrade, and the connection closes afterwards", async (t) => {

@@ -37,10 +37,14 @@ class Socket {
     socket.on("close", () => this.#onMore());
   }
 
-  static async open(path: string, more = ""): Promise<Socket> {
+  static async open(
+    path: string,
+    more = "",
+    authorization = "authorization: Bearer token-of-admin\r\n",
+  ): Promise<Socket> {
     const socket = new Socket(await server.raw());
     socket.#socket.write(
-      `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer token-of-admin\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${key}\r\n${more}\r\n`,
+      `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${authorization}connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${key}\r\n${more}\r\n`,
     );
     while (!socket.#held.includes("\r\n\r\n")) await socket.#more();
     const end = socket.#held.indexOf("\r\n\r\n") + 4;
@@ -182,6 +186,39 @@ describe("a watch over a WebSocket", () => {
     const two = await Socket.open(path, "sec-websocket-protocol: a, b\r\n");
     assert.match(two.head, /^HTTP\/1\.1 400 /);
     two.leave();
+  });
+
+  it("is authenticated by the token in its subprotocols, which browsers can send", async () => {
+    const path = `${configmaps}?watch=1&fieldSelector=metadata.name=one`;
+    const offer = (protocols: string) => `sec-websocket-protocol: ${protocols}\r\n`;
+    const token = (text: string) =>
+      `base64url.bearer.authorization.k8s.io.${Buffer.from(text).toString("base64url")}`;
+    const admin = token("token-of-admin");
+    const socket = await Socket.open(path, offer(`${admin}, base64.binary.k8s.io`), "");
+    assert.equal(await socket.event(), "ADDED one");
+    socket.leave();
+    for (const [protocols, status] of [
+      [`${token("token-of-nobody-known")}, base64.binary.k8s.io`, 401],
+      ["base64.binary.k8s.io", 403],
+      // The server would have no subprotocol to select.
+      [admin, 401],
+      [`${admin}, ${admin}, base64.binary.k8s.io`, 401],
+      [`${admin}=, base64.binary.k8s.io`, 401],
+      [`${token("a b")}, base64.binary.k8s.io`, 401],
+    ] as const) {
+      const refused = await Socket.open(path, offer(protocols), "");
+      assert.match(refused.head, new RegExp(`^HTTP/1\\.1 ${status} `), protocols);
+      refused.leave();
+    }
+  });
+
+  it("has no token from the subprotocols of a request that is no WebSocket", async () => {
+    const encoded = Buffer.from("token-of-admin").toString("base64url");
+    const headers = {
+      "sec-websocket-protocol": `base64url.bearer.authorization.k8s.io.${encoded}, a`,
+    };
+    const response = await server.test.request("GET", configmaps, { headers, user: "anonymous" });
+    assert.equal(response.status, 403, "the user is anonymous");
   });
 
   it("is rejected like other watches", async () => {

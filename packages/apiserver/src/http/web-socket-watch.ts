@@ -55,7 +55,6 @@ function handshakeOf(request: ApiRequest): Record<string, string> | string {
   const key = header(headers, "sec-websocket-key") ?? "";
   if (header(headers, "sec-websocket-version") !== "13") return "missing or bad WebSocket Version";
   if (Buffer.from(key, "base64").length !== 16) return "missing or bad WebSocket key";
-  if (isForeign(request)) return "a page of another origin may not use this browser's certificate";
   const offered = (header(headers, "sec-websocket-protocol") ?? "")
     .split(",")
     .map((each) => each.trim())
@@ -68,16 +67,6 @@ function handshakeOf(request: ApiRequest): Record<string, string> | string {
     "sec-websocket-accept": accept,
     ...(offered[0] === undefined ? {} : { "sec-websocket-protocol": offered[0] }),
   };
-}
-
-/**
- * Whether the Origin is another site: browsers send their client certificate for any page that
- * opens a WebSocket, and let the page read the messages, without a same-origin check.
- */
-function isForeign(request: ApiRequest): boolean {
-  const origin = header(request.headers, "origin");
-  if (origin === undefined || request.clientCertificate === undefined) return false;
-  return !URL.canParse(origin) || new URL(origin).host !== header(request.headers, "host");
 }
 
 const opcode = { continuation: 0, text: 1, close: 8, ping: 9, pong: 10 } as const;

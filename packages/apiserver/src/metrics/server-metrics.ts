@@ -1,5 +1,12 @@
 /** The server's own metrics, under the names that dashboards for Kubernetes use. */
-import { Counter, Gauge, Histogram, type HistogramSeries, MetricRegistry } from "./metrics.ts";
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type HistogramSeries,
+  MetricRegistry,
+  type MetricSource,
+} from "./metrics.ts";
 
 export interface ServerGauges {
   readonly inFlight: () => { readonly readOnly: number; readonly mutating: number };
@@ -49,6 +56,82 @@ function isAlike(a: RequestSample, b: RequestSample): boolean {
     a.version === b.version &&
     a.group === b.group
   );
+}
+
+const trackedMax = 256;
+const shownMax = 10;
+/** One request of so many is counted, as that many: a power of two. */
+export const topTenantsSampling = 64;
+
+interface TopTenantsOptions {
+  readonly name: string;
+  readonly help: string;
+  /** A power of two; 1 counts each. */
+  readonly sampling: number;
+}
+
+const topRequests: TopTenantsOptions = {
+  name: "kcp_top_tenant_requests",
+  help: `The ${shownMax} logical clusters with the most recent requests, sampled; halved at each scrape.`,
+  sampling: topTenantsSampling,
+};
+const topThrottled: TopTenantsOptions = {
+  name: "kcp_top_tenant_throttled_requests",
+  help: `The ${shownMax} logical clusters with the most recent requests that were answered with 429; halved at each scrape.`,
+  sampling: 1,
+};
+const topWatches: TopTenantsOptions = {
+  name: "kcp_top_tenant_watches",
+  help: `The ${shownMax} logical clusters with the most recently opened watches; halved at each scrape.`,
+  sampling: 1,
+};
+
+/**
+ * The logical clusters with the most requests, without a series for each of them: the Space-Saving
+ * algorithm (Metwally and others, 2005) over a sample of the requests. Of the tracked clusters, the
+ * one with the fewest requests makes place for a new one, which inherits its count; so the largest
+ * are never missed, and a count is too large by at most that of the smallest.
+ */
+export class TopTenants implements MetricSource {
+  readonly #counts = new Map<string, number>();
+  readonly #options: TopTenantsOptions;
+  #requests = 0;
+
+  constructor(options: TopTenantsOptions = topRequests) {
+    this.#options = options;
+  }
+
+  /** On the way of every request: one addition for most of them. */
+  record(cluster: string): void {
+    const { sampling } = this.#options;
+    if ((++this.#requests & (sampling - 1)) !== 0) return;
+    const known = this.#counts.get(cluster);
+    if (known !== undefined || this.#counts.size < trackedMax) {
+      this.#counts.set(cluster, (known ?? 0) + sampling);
+      return;
+    }
+    const [smallest, count] = this.#smallest();
+    this.#counts.delete(smallest);
+    this.#counts.set(cluster, count + sampling);
+  }
+
+  #smallest(): readonly [string, number] {
+    let found: readonly [string, number] = ["", Number.POSITIVE_INFINITY];
+    for (const entry of this.#counts) if (entry[1] < found[1]) found = entry;
+    return found;
+  }
+
+  /** Halves all counts after it is read: the list shows recent requests, and forgets old ones. */
+  render(): string {
+    const { name, help, sampling } = this.#options;
+    const top = [...this.#counts].sort(([, a], [, b]) => b - a).slice(0, shownMax);
+    for (const [cluster, count] of this.#counts) {
+      if (count <= sampling) this.#counts.delete(cluster);
+      else this.#counts.set(cluster, count / 2);
+    }
+    const lines = top.map(([cluster, count]) => `${name}{cluster="${cluster}"} ${count}\n`);
+    return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join("")}`;
+  }
 }
 
 /** The buckets of kube-apiserver, on which dashboards and alerts are built. */
@@ -115,6 +198,10 @@ export class ServerMetrics {
       labels: ["group", "index", "resource"],
     }),
   );
+
+  readonly topTenants = this.registry.add(new TopTenants());
+  readonly topThrottled = this.registry.add(new TopTenants(topThrottled));
+  readonly topWatches = this.registry.add(new TopTenants(topWatches));
 
   #last: SampleSeries | undefined;
 

@@ -8,6 +8,7 @@ import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { deleteOptions, listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
 import type { ResourceDefinition } from "../registry/index.ts";
+import { Chunks } from "./chunks.ts";
 import type { DocumentedKind } from "./documented-kinds.ts";
 import { encodeDefinition, encodeDocument, encodePath } from "./gnostic.ts";
 import { addKindSchemas, responseSchemaName, schemaName } from "./kind-schemas.ts";
@@ -28,47 +29,68 @@ export type EncodingV2 = "json" | "protobuf";
 interface KindParts {
   readonly definitions: ReadonlyMap<string, Buffer>;
   readonly paths: ReadonlyMap<string, Buffer>;
+  readonly bytes: number;
 }
 
 const known = {
   json: new WeakMap<ResourceDefinition, KindParts>(),
   protobuf: new WeakMap<ResourceDefinition, KindParts>(),
 };
-/** The largest parts of a kind that stay in memory beside the documents. */
-const keptBytesMax = 64 << 10;
+/** The parts of custom kinds, of one document, that stay in memory beside the document. */
+const keptBytesMax = 1 << 20;
 
-/** The document of all kinds, of which some may be large. */
+/** The document of all kinds, of which some may be large, in chunks. */
 export function* documentOf(
   kinds: readonly DocumentedKind[],
   encoding: EncodingV2,
-): Resumable<Buffer> {
-  const definitions = new Map(shared[encoding]);
-  const paths = new Map<string, Buffer>();
+): Resumable<readonly Buffer[]> {
+  const separator = encoding === "json" ? comma : undefined;
+  const definitions = new Entries(separator);
+  const paths = new Entries(separator);
+  for (const [name, part] of shared[encoding]) definitions.add(name, part);
+  let keptBytes = 0;
   for (const kind of kinds) {
     const parts = yield* partsOf(kind, encoding);
-    for (const [name, part] of parts.definitions)
-      if (!definitions.has(name)) definitions.set(name, part);
-    for (const [path, part] of parts.paths) paths.set(path, part);
+    for (const [name, part] of parts.definitions) definitions.add(name, part);
+    for (const [path, part] of parts.paths) paths.add(path, part);
+    const isCustom = kind.definition.openApi !== undefined;
+    if (isCustom) keptBytes += parts.bytes;
+    if (!kind.isOpaque && (!isCustom || keptBytes <= keptBytesMax))
+      known[encoding].set(kind.definition, parts);
     yield;
   }
   const assemble = encoding === "json" ? assembleJson : encodeDocument;
-  return assemble(info, [...paths.values()], [...definitions.values()]);
+  return assemble(info, paths.chunks, definitions.chunks);
+}
+
+/** Entries of an object: of two with one name, the first. */
+class Entries {
+  readonly chunks = new Chunks();
+  readonly #names = new Set<string>();
+  readonly #separator: Buffer | undefined;
+
+  constructor(separator: Buffer | undefined) {
+    this.#separator = separator;
+  }
+
+  add(name: string, part: Buffer): void {
+    if (this.#names.has(name)) return;
+    this.#names.add(name);
+    if (this.#separator !== undefined && this.chunks.length > 0) this.chunks.add(this.#separator);
+    this.chunks.add(part);
+  }
 }
 
 const info = { title: "Kubernetes", version: "unversioned" };
 
-function assembleJson(
-  about: JsonObject,
-  paths: readonly Buffer[],
-  definitions: readonly Buffer[],
-): Buffer {
-  return Buffer.concat([
-    Buffer.from(`{"swagger":"2.0","info":${JSON.stringify(about)},"paths":{`),
-    ...joined(paths),
-    Buffer.from('},"definitions":{'),
-    ...joined(definitions),
-    Buffer.from("}}"),
-  ]);
+function assembleJson(about: JsonObject, paths: Chunks, definitions: Chunks): readonly Buffer[] {
+  const document = new Chunks();
+  document.text(`{"swagger":"2.0","info":${JSON.stringify(about)},"paths":{`);
+  document.addAll(paths);
+  document.text('},"definitions":{');
+  document.addAll(definitions);
+  document.text("}}");
+  return document.finish();
 }
 
 function* partsOf(kind: DocumentedKind, encoding: EncodingV2): Resumable<KindParts> {
@@ -88,14 +110,13 @@ function* partsOf(kind: DocumentedKind, encoding: EncodingV2): Resumable<KindPar
   }
   yield;
   const paths = new Map<string, Buffer>();
-  for (const [path, item] of pathsV2(definition))
-    paths.set(
-      path,
-      encoding === "json" ? memberBytes(path, stringifyJson(item)) : encodePath(path, item),
-    );
-  const parts = { definitions, paths };
-  if (!isOpaque && bytes <= keptBytesMax) known[encoding].set(definition, parts);
-  return parts;
+  for (const [path, item] of pathsV2(definition)) {
+    const part =
+      encoding === "json" ? memberBytes(path, stringifyJson(item)) : encodePath(path, item);
+    paths.set(path, part);
+    bytes += part.length;
+  }
+  return { definitions, paths, bytes };
 }
 
 /** The schemas that every kind refers to. */
@@ -126,13 +147,6 @@ function* definitionPart(
 }
 
 const comma = Buffer.from(",");
-
-function* joined(parts: readonly Buffer[]): Generator<Buffer> {
-  for (const [i, part] of parts.entries()) {
-    if (i > 0) yield comma;
-    yield part;
-  }
-}
 
 function pathsV2(definition: ResourceDefinition): [path: string, item: JsonObject][] {
   return pathItemsOf(definition).map(({ path, parameters, operations }) => {

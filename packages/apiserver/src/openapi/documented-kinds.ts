@@ -1,7 +1,8 @@
 /**
  * The kinds of a cluster's OpenAPI documents. A cluster can have any number of custom kinds, and
  * each has a schema of a megabyte or more: schemas beyond the limit of a cluster are omitted, and
- * their kinds are objects of any fields.
+ * their kinds are objects of any fields. The paths of a kind take ten kilobytes: custom kinds
+ * beyond a number are omitted. Clients take a kind that no document has for one of any fields, too.
  */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import { WorkBudget, workBounds } from "@kcp-ts/machinery/bounds";
@@ -22,12 +23,14 @@ export function* documentedKinds(
   dialect: Dialect,
 ): Resumable<readonly DocumentedKind[]> {
   const budget = new WorkBudget(workBounds.openApi);
+  let custom = 0;
   const kinds: DocumentedKind[] = [];
   for (const definition of definitions) {
     const { openApi, openApiLength = 0 } = definition;
     if (openApi === undefined) {
       // The schemas of built-in kinds are the same everywhere, and do not count.
       kinds.push({ definition, isOpaque: false });
+    } else if (++custom > workBounds.openApiKinds.unitsMax) {
     } else if (openApiLength > budget.left) {
       // A schema that does not fit is not created.
       kinds.push({ definition, isOpaque: true });

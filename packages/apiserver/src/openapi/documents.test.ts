@@ -36,6 +36,10 @@ function custom(kind: string, properties: JsonObject): ResourceDefinition {
   };
 }
 
+function textOf(document: Document | undefined): string {
+  return Buffer.concat(document?.parts ?? []).toString();
+}
+
 async function v3(definitions: readonly ResourceDefinition[]): Promise<Map<string, Document>> {
   return new Map(await documentsV3(definitions));
 }
@@ -64,7 +68,7 @@ describe("OpenAPI documents", () => {
     const tag = { type: "string", nullable: true };
     const definitions = [custom("Widget", { spec: { type: "object" }, tag })];
     const document = (await v3(definitions)).get("apis/stable.example.com/v1");
-    const { components, paths } = JSON.parse(document?.bytes.toString() ?? "") as {
+    const { components, paths } = JSON.parse(textOf(document)) as {
       components: { schemas: Record<string, Record<string, unknown>> };
       paths: Record<string, unknown>;
     };
@@ -81,8 +85,7 @@ describe("OpenAPI documents", () => {
     ]);
     assert.ok(Object.hasOwn(components.schemas, "com.example.stable.v1.WidgetList"));
     assert.ok(Object.hasOwn(paths, "/apis/stable.example.com/v1/namespaces/{namespace}/widgets"));
-    const { bytes } = await documentV2(definitions, "json");
-    const { definitions: v2 } = JSON.parse(bytes.toString()) as {
+    const { definitions: v2 } = JSON.parse(textOf(await documentV2(definitions, "json"))) as {
       definitions: Record<string, Record<string, unknown>>;
     };
     const tags = [widget, v2["com.example.stable.v1.Widget"]].map(
@@ -96,10 +99,10 @@ describe("OpenAPI documents", () => {
       '{"__proto__":{"type":"string"},"constructor":{"type":"string"}}',
     );
     const definitions = [custom("Odd", properties as JsonObject)];
-    const bytes = (await v3(definitions)).get("apis/stable.example.com/v1")?.bytes.toString() ?? "";
-    assert.match(bytes, /"__proto__":\{"type":"string"\}/);
+    const text = textOf((await v3(definitions)).get("apis/stable.example.com/v1"));
+    assert.match(text, /"__proto__":\{"type":"string"\}/);
     const protobuf = await documentV2(definitions, "protobuf");
-    assert.ok(protobuf.bytes.includes("__proto__"));
+    assert.ok(textOf(protobuf).includes("__proto__"));
   });
 
   it("whose creation failed are created again on the next request", async () => {
@@ -144,7 +147,7 @@ describe("OpenAPI documents", () => {
         (kind) => schemas[`com.example.stable.v1.${kind}`]?.properties !== undefined,
       );
     const document = (await v3(definitions)).get("apis/stable.example.com/v1");
-    const { schemas } = JSON.parse(document?.bytes.toString() ?? "").components;
+    const { schemas } = JSON.parse(textOf(document)).components;
     assert.deepEqual(described(schemas), ["One", "Two", "Small"], "a small kind fits in later");
     assert.deepEqual(schemas["com.example.stable.v1.Four"], {
       type: "object",
@@ -153,14 +156,36 @@ describe("OpenAPI documents", () => {
         { group: "stable.example.com", kind: "Four", version: "v1" },
       ],
     });
-    const v2 = await documentV2(definitions, "json");
-    assert.deepEqual(described(JSON.parse(v2.bytes.toString()).definitions), [
-      "One",
-      "Two",
-      "Small",
-    ]);
-    assert.ok(v2.bytes.length < 1.5 * workBounds.openApi.unitsMax);
-    const { bytes } = await documentV2(definitions, "protobuf");
-    assert.ok(bytes.includes("com.example.stable.v1.Four") && bytes.length < v2.bytes.length);
+    const v2 = textOf(await documentV2(definitions, "json"));
+    assert.deepEqual(described(JSON.parse(v2).definitions), ["One", "Two", "Small"]);
+    assert.ok(v2.length < 1.5 * workBounds.openApi.unitsMax);
+    const protobuf = textOf(await documentV2(definitions, "protobuf"));
+    assert.ok(protobuf.includes("com.example.stable.v1.Four") && protobuf.length < v2.length);
+  });
+
+  it("omit custom kinds beyond the limit of a cluster, and no built-in kind", async () => {
+    const { unitsMax } = workBounds.openApiKinds;
+    const count = unitsMax + 2;
+    const definitions = [
+      ...Array.from({ length: count }, (_, i) => custom(`Kind${i}`, { spec: { type: "object" } })),
+      ...builtIns,
+    ];
+    const { paths } = JSON.parse(textOf(await documentV2(definitions, "json")));
+    const path = (i: number) => `/apis/stable.example.com/v1/namespaces/{namespace}/kind${i}s`;
+    assert.ok(Object.hasOwn(paths, path(unitsMax - 1)));
+    assert.ok(!Object.hasOwn(paths, path(unitsMax)));
+    assert.ok(Object.hasOwn(paths, "/api/v1/namespaces/{namespace}/secrets"));
+    const document = (await v3(definitions)).get("apis/stable.example.com/v1");
+    assert.deepEqual(
+      Object.keys(JSON.parse(textOf(document)).paths).filter((each) => each.endsWith("s")).length,
+      2 * unitsMax,
+    );
+  });
+
+  it("have several parts when they are large, of which none is a copy of another", async () => {
+    const definitions = Array.from({ length: 100 }, (_, i) => custom(`Kind${i}`, {}));
+    const { parts } = await documentV2(definitions, "json");
+    assert.ok(parts.length > 1);
+    assert.ok(parts.every(({ length }) => length <= 512 << 10));
   });
 });

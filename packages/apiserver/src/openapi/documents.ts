@@ -15,7 +15,8 @@ import { type DocumentedKind, documentedKinds } from "./documented-kinds.ts";
 import { discoveryPaths, groupPath, pathDocument } from "./path-documents.ts";
 
 export interface Document {
-  readonly bytes: Buffer;
+  /** The bytes, in one part or, of a large document, in several. */
+  readonly parts: readonly Buffer[];
   readonly hash: string;
 }
 
@@ -71,7 +72,7 @@ function groupDocument(definition: ResourceDefinition): Document {
 }
 
 function small(bytes: Buffer): Document {
-  return { bytes, hash: createHash("sha512").update(bytes).digest("hex").toUpperCase() };
+  return { parts: [bytes], hash: createHash("sha512").update(bytes).digest("hex").toUpperCase() };
 }
 
 /** Each encoding is created when a client first asks for it: few clients ask for both. */
@@ -140,11 +141,13 @@ function isSame(one: readonly DocumentedKind[], other: readonly DocumentedKind[]
 
 const hashedBytes = 1 << 20;
 
-function* hashed(bytes: Buffer): Resumable<Document> {
+function* hashed(parts: readonly Buffer[]): Resumable<Document> {
   const hash = createHash("sha512");
-  for (let at = 0; at < bytes.length; at += hashedBytes) {
-    yield;
-    hash.update(bytes.subarray(at, at + hashedBytes));
+  for (const part of parts) {
+    for (let at = 0; at < part.length; at += hashedBytes) {
+      yield;
+      hash.update(part.subarray(at, at + hashedBytes));
+    }
   }
-  return { bytes, hash: hash.digest("hex").toUpperCase() };
+  return { parts, hash: hash.digest("hex").toUpperCase() };
 }

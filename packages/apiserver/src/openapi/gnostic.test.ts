@@ -8,7 +8,7 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { runSync } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { builtIns } from "../registry/index.ts";
-import { documentOf } from "./document-v2.ts";
+import { documentOf, type EncodingV2 } from "./document-v2.ts";
 import { encodeDefinition } from "./gnostic.ts";
 
 type Fields = Map<number, (Uint8Array | bigint | number)[]>;
@@ -70,11 +70,12 @@ function schemaOf(fields: Fields): JsonObject {
 }
 
 const kinds = builtIns.map((definition) => ({ definition, isOpaque: false }));
-const json = JSON.parse(runSync(documentOf(kinds, "json")).toString("utf8")) as {
+const documentBytes = (encoding: EncodingV2) => Buffer.concat(runSync(documentOf(kinds, encoding)));
+const json = JSON.parse(documentBytes("json").toString("utf8")) as {
   definitions: Record<string, JsonObject>;
   paths: Record<string, Record<string, { parameters: { name: string }[] }>>;
 };
-const protobuf = fieldsOf(runSync(documentOf(kinds, "protobuf")));
+const protobuf = fieldsOf(documentBytes("protobuf"));
 
 describe("the protobuf encoding of OpenAPI v2", () => {
   it("has the same definitions as the JSON encoding, member for member", () => {

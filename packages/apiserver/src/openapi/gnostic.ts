@@ -11,19 +11,26 @@ import {
   type JsonValue,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
+import { Chunks } from "./chunks.ts";
 import { ProtobufWriter } from "./protobuf-writer.ts";
 
 export function encodeDocument(
   info: JsonObject,
-  paths: readonly Uint8Array[],
-  definitions: readonly Uint8Array[],
-): Buffer {
-  const writer = new ProtobufWriter();
-  writer.text(1, "2.0");
-  writeMessage(infoMessage)(writer, 2, info);
-  writer.bytes(8, Buffer.concat(paths));
-  writer.bytes(9, Buffer.concat(definitions));
-  return writer.finish();
+  paths: Chunks,
+  definitions: Chunks,
+): readonly Buffer[] {
+  const document = new Chunks();
+  const head = new ProtobufWriter();
+  head.text(1, "2.0");
+  writeMessage(infoMessage)(head, 2, info);
+  head.messageHead(8, paths.length);
+  document.add(head.finish());
+  document.addAll(paths);
+  const next = new ProtobufWriter();
+  next.messageHead(9, definitions.length);
+  document.add(next.finish());
+  document.addAll(definitions);
+  return document.finish();
 }
 
 /** An entry of `Paths.path`. */

@@ -5,9 +5,14 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
-import { jsonBytes, jsonResponse } from "../content/index.ts";
+import { jsonBytes, jsonResponse, jsonType } from "../content/index.ts";
 import type { Catalog, ResourceDefinition } from "../registry/index.ts";
-import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  header,
+  responseHeaders,
+} from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
 import type { EncodingV2 } from "./document-v2.ts";
 import {
@@ -59,13 +64,9 @@ async function serveDocuments(
   return serveV3(request, scope, await documentsV3(definitions), dependencies);
 }
 
-function serveV2(
-  request: ApiRequest,
-  { bytes, hash }: Document,
-  encoding: EncodingV2,
-): ApiResponse {
+function serveV2(request: ApiRequest, document: Document, encoding: EncodingV2): ApiResponse {
   const type = encoding === "json" ? undefined : protobufTypeV2;
-  return revalidated(request, jsonBytes(200, bytes, type), hash);
+  return revalidated(request, responseOf(document, type), document.hash);
 }
 
 function serveV3(
@@ -96,18 +97,29 @@ const yearMs = 365 * 24 * 3_600_000;
 /** A document under its hash never changes; a request with another hash is redirected. */
 function serveDocument(
   request: ApiRequest,
-  { bytes, hash }: Document,
+  document: Document,
   asked: string | null,
   path: string,
   clock: Clock,
 ): ApiResponse {
-  if (asked === null) return jsonBytes(200, bytes);
+  const { hash } = document;
+  if (asked === null) return responseOf(document);
   if (asked !== hash)
     return { status: 301, headers: { location: `${path}?hash=${hash}` }, body: undefined };
-  const response = jsonBytes(200, bytes);
+  const response = responseOf(document);
   response.headers["cache-control"] = "public, immutable";
   response.headers["expires"] = new Date(clock.now() + yearMs).toUTCString();
   return revalidated(request, response, hash);
+}
+
+function responseOf({ parts }: Document, type?: string): ApiResponse {
+  const [only, ...more] = parts;
+  if (only === undefined || more.length === 0) return jsonBytes(200, only ?? Buffer.alloc(0), type);
+  return { status: 200, headers: responseHeaders(type ?? jsonType), body: streamed(parts) };
+}
+
+async function* streamed(parts: readonly Buffer[]): AsyncGenerator<Uint8Array> {
+  yield* parts;
 }
 
 function revalidated(request: ApiRequest, response: ApiResponse, hash: string): ApiResponse {

@@ -16,12 +16,11 @@ export class ProtobufWriter {
     this.#at += this.#buffer.write(value, this.#at);
   }
 
-  bytes(number: number, value: Uint8Array): void {
-    this.#reserve(value.length + 15);
+  /** What precedes a message that is written elsewhere. */
+  messageHead(number: number, length: number): void {
+    this.#reserve(15);
     this.#varint(number * 8 + 2);
-    this.#varint(value.length);
-    this.#buffer.set(value, this.#at);
-    this.#at += value.length;
+    this.#varint(length);
   }
 
   message(number: number, body: () => void): void {

@@ -15,7 +15,6 @@ export {
   mutableMemberIfPresent,
   setDefault,
 } from "./mutable-members.ts";
-export { setPodDefaults, setPodSpecDefaults } from "./pod-defaults.ts";
 export { timestamp } from "./prepare.ts";
 export {
   type BuildObject,
@@ -40,12 +39,17 @@ export { builtIns } from "./resources/built-ins.ts";
 export { organizationsOf } from "./resources/certificates/signing-request.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
+export { setPodDefaults } from "./resources/core/pod-defaults.ts";
+export { ephemeralContainersEndpoint, podUpdateErrors } from "./resources/core/pods.ts";
 export { resourceQuotas } from "./resources/core/resourcequotas.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { serviceAccounts } from "./resources/core/serviceaccounts.ts";
 export { flowSchemas, priorityLevelConfigurations } from "./resources/flowcontrol/flowcontrol.ts";
 export { labelSelectorErrors } from "./resources/label-selector-errors.ts";
 export { nodeMetricsKind, podMetricsKind } from "./resources/metrics/metrics.ts";
+export { type NativeKind, nativeDefinition } from "./resources/native-kind.ts";
+export { convertedVersions, findNativeKind, nativeKinds } from "./resources/native-kinds.ts";
+export { workloadPrinter } from "./resources/printers/workload-printers.ts";
 export { clusterRoleBindings, roleBindings } from "./resources/rbac/bindings.ts";
 export { clusterRoles, roles } from "./resources/rbac/roles.ts";
 export {
@@ -73,5 +77,11 @@ export {
   type SubresourceStrategy,
   type SubresourceView,
   type ValidationResult,
+  type WriteContext,
 } from "./strategy.ts";
-export { toServed, toServedEntries, type VersionCodec } from "./version-codec.ts";
+export {
+  type ParsedObject,
+  toServed,
+  toServedEntries,
+  type VersionCodec,
+} from "./version-codec.ts";

@@ -63,14 +63,15 @@ export async function prepareCreate(
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
   const before: Draft | undefined = strategy.ownsOnlySentFields === true ? { ...draft } : undefined;
-  strategy.prepareForCreate(draft, { nowMs: context.clock.now(), user: context.user });
+  const written = { nowMs: context.clock.now(), user: context.user };
+  strategy.prepareForCreate(draft, written);
   strategy.canonicalize?.(draft);
   const errors = validateObjectMeta(withoutManagers(metadata), {
     isNamespaced: definition.isNamespaced,
     nameErrors: strategy.nameErrors,
     requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
   });
-  await throwIfInvalid(definition, metadata["name"], errors, strategy.validate(draft));
+  await throwIfInvalid(definition, metadata["name"], errors, strategy.validate(draft, written));
   return { object: draft, sent: before ?? draft };
 }
 
@@ -175,7 +176,7 @@ export async function prepareUpdate(
   const errors = validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
     requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
   });
-  await throwIfInvalid(definition, name, errors, rules.validateUpdate(draft, old));
+  await throwIfInvalid(definition, name, errors, rules.validateUpdate(draft, old, context));
   bumpGeneration(draft, old);
   return { object: draft, sent: draft };
 }

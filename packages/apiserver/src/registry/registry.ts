@@ -26,6 +26,7 @@ import {
   type Write,
 } from "../storage/index.ts";
 import {
+  decodeMetadata,
   decodeObject,
   decodeObjectResumable,
   encodeObject,
@@ -35,7 +36,12 @@ import {
   mayBeEqual,
 } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
-import { type DeleteRequest, ignoreReadErrorOption, planDeletion } from "./deletion.ts";
+import {
+  type DeleteRequest,
+  type DeletionStep,
+  ignoreReadErrorOption,
+  planDeletion,
+} from "./deletion.ts";
 import { type FieldManager, withManagedFields } from "./managed-fields.ts";
 import { checkPreconditions } from "./preconditions.ts";
 import {
@@ -90,6 +96,10 @@ export interface WriteOptions {
   /** The user of the write; absent for the server's own writes. */
   readonly user?: UserInfo;
   readonly validate: Validator;
+  /** Whether `validate` looks at the object of a deletion; it does if omitted. */
+  readonly validates?: () => boolean;
+  /** Whether the response shows the object of a deletion; it does if omitted. */
+  readonly isDeletedShown?: boolean;
   readonly signal: AbortSignal;
   /** Absent for deletions, which change no ownership. */
   readonly fieldManager?: FieldManager;
@@ -108,6 +118,8 @@ export interface WriteResult {
   readonly outcome: "created" | "updated" | "unchanged" | "deleted" | "marked";
   /** The uid of the deleted object. */
   readonly uid?: string | undefined;
+  /** The object before its deletion, in the requested version, as admission has seen it. */
+  readonly served?: Entry | undefined;
 }
 
 /**
@@ -288,22 +300,29 @@ export class Registry {
       throwIfHidden(definition, address.name, entry);
       const rests = entry.value.length > largeBytes;
       if (rests) await yieldToEventLoop();
-      const old = await decoded(entry);
-      const { uid } = old["metadata"] as { uid?: string };
-      const refusal = definition.strategy.deletionRefusal?.(old);
-      if (refusal !== undefined) throw statusError.forbidden(definition, address.name, refusal);
-      const step = planDeletion(definition, address.name, old, request, this.#options.clock.now());
+      const isValidated = options.validates?.() ?? true;
+      const planned = await this.#planDeletion(definition, address.name, entry, {
+        request,
+        readsMetadata: rests && !isValidated,
+      });
+      const { step, uid } = planned;
       // Admission sees the requested version, whatever the storage version is.
-      const shown = await toServed(definition, entry);
-      const seen = shown === entry ? old : await decoded(shown);
-      await options.validate(seen, seen);
-      if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
+      const shown =
+        isValidated || step.kind !== "remove" || options.isDeletedShown !== false
+          ? await toServed(definition, entry)
+          : undefined;
+      if (isValidated) {
+        const old = planned.object ?? (await decoded(entry));
+        const seen = shown === entry ? old : await decoded(shown ?? entry);
+        await options.validate(seen, seen);
+      }
+      if (step.kind === "none") return { entry, served: shown, isStored: true, outcome: "marked" };
       const value =
         step.kind === "mark" ? await runSyncFirst(encodeObjectResumable(step.object)) : "delete";
       if (options.isDryRun) {
         return value === "delete"
-          ? { entry, isStored: true, outcome: "deleted", uid }
-          : { entry: { ...entry, value }, isStored: true, outcome: "marked" };
+          ? { entry, served: shown, isStored: true, outcome: "deleted", uid }
+          : { entry: { ...entry, value }, served: shown, isStored: true, outcome: "marked" };
       }
       const revision = await this.#commit(definition, address, {
         write: { key, value, expected: entry.modifiedAt },
@@ -313,11 +332,42 @@ export class Registry {
       if (revision === undefined) continue;
       if (value === "delete") {
         const gone = changed(entry, entry.value, revision);
-        return { entry: gone, isStored: true, outcome: "deleted", uid };
+        return { entry: gone, served: shown, isStored: true, outcome: "deleted", uid };
       }
-      return { entry: changed(entry, value, revision), isStored: true, outcome: "marked" };
+      const marked = changed(entry, value, revision);
+      return { entry: marked, served: shown, isStored: true, outcome: "marked" };
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
+  }
+
+  /**
+   * Of a large object only the metadata are read, if they are all that the plan depends on: many
+   * large objects can be deleted by one request.
+   */
+  async #planDeletion(
+    definition: ResourceDefinition,
+    name: string,
+    entry: Entry,
+    {
+      request,
+      readsMetadata,
+    }: { readonly request: DeleteRequest; readonly readsMetadata: boolean },
+  ): Promise<PlannedDeletion> {
+    const { deletionRefusal, gracePeriodSeconds, isRemovalBlocked } = definition.strategy;
+    const nowMs = this.#options.clock.now();
+    const dependsOnAll = [deletionRefusal, gracePeriodSeconds, isRemovalBlocked].some(
+      (rule) => rule !== undefined,
+    );
+    if (readsMetadata && !dependsOnAll) {
+      const metadata = await runSyncFirst(decodeMetadata(entry));
+      const step = planDeletion(definition, name, { metadata }, request, nowMs);
+      if (step.kind !== "mark") return { step, uid: uidIn(metadata), object: undefined };
+    }
+    const object = await decoded(entry);
+    const refusal = deletionRefusal?.(object);
+    if (refusal !== undefined) throw statusError.forbidden(definition, name, refusal);
+    const step = planDeletion(definition, name, object, request, nowMs);
+    return { step, uid: uidIn(object["metadata"] as JsonObject), object };
   }
 
   /**
@@ -481,6 +531,17 @@ export class Registry {
 }
 
 /** The object of an entry, parsed while yielding to the event loop when it is large. */
+interface PlannedDeletion {
+  readonly step: DeletionStep;
+  readonly uid: string | undefined;
+  /** The stored object, where it was read. */
+  readonly object: JsonObject | undefined;
+}
+
+function uidIn(metadata: JsonObject): string | undefined {
+  return (metadata as { readonly uid?: string }).uid;
+}
+
 async function decoded(entry: Entry): Promise<JsonObject> {
   if (entry.value.length <= largeBytes) return decodeObject(entry);
   return runSyncFirst(decodeObjectResumable(entry));

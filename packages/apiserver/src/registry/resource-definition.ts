@@ -59,7 +59,7 @@ export interface ResourceDefinition {
    * The OpenAPI schema of the kind, where the shape does not have it: custom kinds bring schemas.
    * Called once per definition and dialect.
    */
-  readonly openApi?: OpenApiSource;
+  readonly openApi?: OpenApiSource | undefined;
   /** The approximate length of that schema, known without creating it. */
   readonly openApiLength?: number;
   /**

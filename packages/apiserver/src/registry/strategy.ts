@@ -24,6 +24,11 @@ export interface WriteContext {
   readonly nowMs: number;
   /** The user of the write; undefined for the server's own writes. */
   readonly user: UserInfo | undefined;
+  /**
+   * In the view of one physical cluster: objects with this label are copies of objects that the
+   * cluster has accepted. The connection proves it, and the object does not.
+   */
+  readonly copyLabel?: string;
 }
 
 export interface Strategy {
@@ -82,12 +87,13 @@ export interface Strategy {
   /** Drops fields that clients may not set, sets defaults. Metadata is already prepared. */
   prepareForCreate(draft: Draft, context: WriteContext): void;
 
-  validate(object: JsonObject): ValidationResult;
+  /** Without a context no writer is trusted. */
+  validate(object: JsonObject, context?: WriteContext): ValidationResult;
 
   /** Restores the fields that this endpoint may not change. */
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
 
-  validateUpdate(updated: JsonObject, old: JsonObject): ValidationResult;
+  validateUpdate(updated: JsonObject, old: JsonObject, context?: WriteContext): ValidationResult;
 
   /** Sets derived members, after everything else: labels that follow the name. */
   canonicalize?(draft: Draft): void;
@@ -172,7 +178,7 @@ export interface SubresourceStrategy {
   /** The errors of an update as sent, before admission. */
   validateSent?(sent: JsonObject, old: JsonObject): readonly FieldError[];
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
-  validateUpdate(updated: JsonObject, old: JsonObject): ValidationResult;
+  validateUpdate(updated: JsonObject, old: JsonObject, context?: WriteContext): ValidationResult;
 }
 
 /** The object of admission for a subresource that responds by itself. */

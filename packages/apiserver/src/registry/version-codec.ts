@@ -5,10 +5,10 @@
  * Entries are converted right after they were read, and back right before they are stored, so that
  * all code in between handles one version only. A definition without a codec serves what it stores.
  */
-import { yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { type Resumable, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { MaybePromise } from "../request/api-request.ts";
-import type { Entry } from "../storage/index.ts";
+import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import type { ResourceDefinition } from "./resource-definition.ts";
 
 export interface VersionCodec {
@@ -21,17 +21,39 @@ export interface VersionCodec {
    */
   readonly toServedSync: ((entry: Entry) => Entry) | undefined;
 
+  /** The object of an entry as it is served, where that takes less than its bytes. */
+  readonly toServedObject?: ((entry: Entry) => JsonObject) | undefined;
+
+  /** `toServedSync` with yields to the event loop, where a conversion parses the object. */
+  readonly toServedResumable?: ((entry: Entry) => Resumable<Entry>) | undefined;
+
   /**
    * Converts many entries; asynchronously where necessary. Returns the identical list when all
    * stored bytes are right.
    */
   toServed(entries: readonly Entry[]): MaybePromise<readonly Entry[]>;
 
+  /**
+   * Converts parsed objects as `toServed` converts entries; present where `toServedSync` is not.
+   */
+  readonly objectsToServed?:
+    | ((objects: readonly ParsedObject[]) => Promise<readonly Entry[]>)
+    | undefined;
+
   /** True when objects are stored as they are served: `toStored` need not be called. */
   readonly storesAsServed: boolean;
 
   /** Converts an object of the definition's version for the store. */
   toStored(object: JsonObject): Promise<JsonObject>;
+}
+
+/** A stored object, parsed already. */
+export interface ParsedObject {
+  readonly key: StorageKey;
+  readonly modifiedAt: Revision;
+  readonly object: JsonObject;
+  /** The length of its text. */
+  readonly length: number;
 }
 
 /** One entry as a client of the definition gets it. */
@@ -70,8 +92,9 @@ export async function toServedEntries(
     const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
     return bytes > heldBytesMax ? begun(converted) : collected(converted);
   }
+  // A few short objects are converted in this turn, and a batch of others in several.
   return batchEnd(entries, 0) === entries.length
-    ? entries.map(codec.toServedSync)
+    ? codec.toServed(entries)
     : batches(codec, [entries]);
 }
 

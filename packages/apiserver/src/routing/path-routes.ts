@@ -19,6 +19,8 @@ export interface PathDependencies extends BackupDependencies {
   readonly catalog: Catalog;
   readonly health: HealthChecks;
   readonly metrics: ServerMetrics;
+  /** Undefined when no request is audited. */
+  readonly auditEvents: AuditEventSource | undefined;
   /** Undefined when service accounts get no tokens. */
   readonly issuerDocuments: PublishedDocuments | undefined;
 }
@@ -30,6 +32,11 @@ export interface PathDependencies extends BackupDependencies {
 export interface PublishedDocuments {
   configuration(): object;
   keySet(): object;
+}
+
+/** Audit events as they happen. */
+export interface AuditEventSource {
+  serveTail(request: ApiRequest, query: URLSearchParams): ApiResponse;
 }
 
 export async function servePath(
@@ -45,6 +52,8 @@ export async function servePath(
   if (isDiscoveryPath(path)) return serveDiscovery(request, scope, dependencies.catalog);
   if (isOpenApiPath(path)) return serveOpenApi(request, scope, dependencies);
   if (path === "/metrics") return serveMetrics(scope, dependencies);
+  if (path === "/audit" && dependencies.auditEvents !== undefined)
+    return isOfProcess(scope) ? dependencies.auditEvents.serveTail(request, query) : notOfCluster();
   if (path === issuerConfigurationPath || path === keySetPath)
     return serveIssuer(path, dependencies);
   if (path === "/" || path === "") return jsonResponse(200, { paths: pathsOf(dependencies) });
@@ -55,14 +64,20 @@ export async function servePath(
   throw statusError.pathNotFound();
 }
 
-/**
- * Metrics cover the process and all its tenants: they are not served in the scope of a cluster,
- * root included.
- */
 function serveMetrics(scope: PathScope, { metrics }: PathDependencies): ApiResponse {
-  return scope.cluster === rootCluster && scope.isClusterImplicit === true
-    ? textResponse(200, metrics.registry.render())
-    : textResponse(501, "shard-level endpoint not available at workspace scope");
+  return isOfProcess(scope) ? textResponse(200, metrics.registry.render()) : notOfCluster();
+}
+
+/**
+ * Metrics and audit events cover the process and all its tenants: they are not served in the scope
+ * of a cluster, root included.
+ */
+function isOfProcess({ cluster, isClusterImplicit }: PathScope): boolean {
+  return cluster === rootCluster && isClusterImplicit === true;
+}
+
+function notOfCluster(): ApiResponse {
+  return textResponse(501, "shard-level endpoint not available at workspace scope");
 }
 
 const issuerConfigurationPath = "/.well-known/openid-configuration";

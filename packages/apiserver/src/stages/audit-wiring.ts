@@ -7,6 +7,7 @@ import {
   type AuditBackend,
   AuditMetrics,
   type AuditPolicy,
+  AuditTail,
   type Decode,
 } from "../audit/index.ts";
 import {
@@ -42,7 +43,11 @@ export function composeAudit(
   const onDropped = (plugin: string, events: number) => counted.onDropped(plugin, events);
   const onError = (plugin: string, error: unknown) =>
     log.warn({ err: error, plugin }, "audit events were not taken");
-  const backends = options.backends({ onDropped, onError });
+  const tail = new AuditTail({
+    onDropped: (events) => onDropped("tail", events),
+    onError: (error) => onError("tail", error),
+  });
+  const backends = [...options.backends({ onDropped, onError }), tail];
   const onEvent = (level: string) => counted.onEvent(level);
   const onUnmade = (error: unknown) => {
     onDropped("events", 1);
@@ -50,7 +55,7 @@ export function composeAudit(
   };
   const onOmitted = () => counted.onDropped("refusals", 1);
   const told = { onEvent, onOmitted, onError: onUnmade };
-  return new Audit({ policy: options.policy, backends, clock, ...told });
+  return new Audit({ policy: options.policy, backends, tail, clock, ...told });
 }
 
 interface AuditWiringDependencies {

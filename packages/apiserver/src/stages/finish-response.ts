@@ -12,6 +12,7 @@ import {
   type MaybePromise,
 } from "../request/api-request.ts";
 import type { RequestScope } from "../request/request-scope.ts";
+import { anonymousUser } from "../request/user.ts";
 import type { ServerLog } from "../server-log.ts";
 import { finishAuditRecord } from "./audit-wiring.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -169,10 +170,16 @@ function observeRequest(
     isLongRunning: response.isWatch === true,
   };
   const { body } = response;
+  // Clusters that unauthenticated clients invent are not counted.
+  if (isKnown) metrics.topTenants.record(resource.cluster);
+  if (isKnown && sample.isLongRunning) metrics.topWatches.record(resource.cluster);
+  // Flow control answers before the resource is looked up.
+  if (resource !== undefined && sample.code === 429 && user.username !== anonymousUser.username)
+    metrics.topThrottled.record(resource.cluster);
   metrics.observe(sample, body instanceof Uint8Array ? body.length : undefined);
   if (body !== undefined && !(body instanceof Uint8Array))
     observeStream(response, body, sample, metrics);
-  if (!log.isLevelEnabled("debug")) return;
+  if (!log.isDebugEnabled) return;
   log.debug(
     {
       cluster: scope?.cluster,

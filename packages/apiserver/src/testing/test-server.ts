@@ -220,7 +220,7 @@ function recordingLog(lines: LogLine[]): ServerLog {
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
-    isLevelEnabled: () => true,
+    isDebugEnabled: true,
   };
 }
 

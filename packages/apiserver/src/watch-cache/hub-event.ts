@@ -82,7 +82,7 @@ export class HubEvent {
 
   /** Encodes for a watcher that is notified later. */
   encodeAlone(type: EventType, form: EventEncoding): MaybeResumable<Buffer> {
-    const { encodeResumable } = form;
+    const encodeResumable = form.encodeResumable ?? form.encodePastResumable;
     if (encodeResumable === undefined) return this.encode(type, form);
     return this.#encodeLong(type, encodeResumable);
   }
@@ -132,6 +132,11 @@ export interface EventEncoding {
   encode(entry: Entry, revision: Revision): Buffer;
   /** Encodes with yields to the event loop, if the encoding parses the object. */
   readonly encodeResumable?: (entry: Entry, revision: Revision) => Resumable<Buffer>;
+  /**
+   * encodeResumable for initial objects and history alone: these may have been stored before the
+   * definition changed, and are converted. The objects of new events are not.
+   */
+  readonly encodePastResumable?: (entry: Entry, revision: Revision) => Resumable<Buffer>;
   /** The encoding of a watch's first event, where it differs. */
   readonly first?: EventEncoding;
   /**

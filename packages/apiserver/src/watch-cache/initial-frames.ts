@@ -17,11 +17,12 @@ export function initialFrame(entry: Entry, form: EventEncoding): MaybeResumable<
   if (form.encodeResumable !== undefined) return frameResumable(entry, form);
   if (entry.value.length < sharedBytesMin)
     return encodeFrame("ADDED", form.encode(entry, entry.modifiedAt));
+  if (form.encodePastResumable !== undefined) return frameResumable(entry, form);
   return runSync(frameResumable(entry, form));
 }
 
 function* frameResumable(entry: Entry, form: EventEncoding): Resumable<Buffer> {
-  const { name, encodeResumable } = form;
+  const { name, encodeResumable = form.encodePastResumable } = form;
   const known = frames.get(entry)?.get(name)?.deref();
   if (known !== undefined) return known;
   const object =

@@ -51,6 +51,8 @@ export interface WatchRequest {
   readonly signal: AbortSignal;
   /** Counts the memory that the client has not read. */
   readonly unread: UnreadAccount;
+  /** Bytes in the queue, if the reader does more than to pass them on. */
+  readonly bufferedBytesMax?: number;
 }
 
 export interface WatcherContext {
@@ -147,7 +149,7 @@ export class Watcher implements HubWatcher, ObservableBody, CallbackBody {
     if (this.#end !== undefined) return 0;
     this.#unencoded.push(waiting);
     this.#unencodedBytes += waiting.event.bytes;
-    if (this.#unencodedBytes > watcherLimits.bufferedBytesMax) this.#evict();
+    if (this.#unencodedBytes > this.#bufferedBytesMax) this.#evict();
     else if (this.#unencoded.length === 1) void this.#encodeWaiting();
     return 0;
   }
@@ -169,6 +171,10 @@ export class Watcher implements HubWatcher, ObservableBody, CallbackBody {
       this.#unencodedBytes -= event.bytes;
     }
     if (this.#isBookmarkDue) this.onTick();
+  }
+
+  get #bufferedBytesMax(): number {
+    return this.#request.bufferedBytesMax ?? watcherLimits.bufferedBytesMax;
   }
 
   get #isOver(): boolean {
@@ -478,7 +484,7 @@ export class Watcher implements HubWatcher, ObservableBody, CallbackBody {
     this.#request.unread.hold(bytes);
     if (
       this.#pending.length >= watcherLimits.bufferedEventsMax ||
-      this.#pendingBytes > watcherLimits.bufferedBytesMax
+      this.#pendingBytes > this.#bufferedBytesMax
     ) {
       this.#evict();
       return 0;

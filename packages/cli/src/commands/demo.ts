@@ -8,12 +8,14 @@ import { join } from "node:path";
 import { systemClock } from "@kcp-ts/machinery/base";
 import type { Command } from "commander";
 import colors from "picocolors";
+import type { ConsoleProxy } from "../console-proxy/index.ts";
 import type { DemoEnvironment as OpenStage } from "../demo/index.ts";
 import { aborted } from "./signals.ts";
 
 interface DemoFlags {
   readonly auto?: boolean;
   readonly keep?: boolean;
+  readonly console?: boolean;
 }
 
 export function addDemo(program: Command): void {
@@ -24,6 +26,7 @@ export function addDemo(program: Command): void {
       "--auto",
       "play it through without asking; exit code 1 if something does not come about",
     )
+    .option("--console", "print an address of the console, which shows what the steps do")
     .option("--keep", "leave it running at the end, until Ctrl-C")
     .addHelpText("after", help)
     .action((flags: DemoFlags) => demo(flags));
@@ -35,7 +38,7 @@ everything is in a temporary folder and on free ports. kubectl lines that you
 type at a prompt are run; kubectl kcp is part of this program.
 `;
 
-async function demo({ auto = process.stdin.isTTY !== true, keep = false }: DemoFlags) {
+async function demo({ auto = process.stdin.isTTY !== true, keep = false, ...flags }: DemoFlags) {
   // Loaded lazily: only this command needs these modules.
   const { runDemo, offerNext, prepareDemo, DemoEnvironment, DemoStepFailed, demoSteps } =
     await import("../demo/index.ts");
@@ -46,11 +49,13 @@ async function demo({ auto = process.stdin.isTTY !== true, keep = false }: DemoF
   const folder = await mkdtemp(join(tmpdir(), "kcp-demo-"));
   const startedAtMs = systemClock.monotonic();
   let environment: OpenStage | undefined;
+  let page: ConsoleProxy | undefined;
   try {
     environment = await DemoEnvironment.open(folder);
     await prepareDemo(environment);
     const { url, kubeconfigPath } = environment.controlPlane;
     output.write(greeting(url, folder, kubeconfigPath));
+    if (flags.console === true) page = await openConsole(environment);
     const { signal } = stopping;
     const options = {
       steps: demoSteps,
@@ -75,6 +80,7 @@ async function demo({ auto = process.stdin.isTTY !== true, keep = false }: DemoF
       throw error;
     }
   } finally {
+    await page?.close();
     await environment?.close();
     await rm(folder, { recursive: true, force: true });
     for (const signal of signals) process.off(signal, onSignal);
@@ -95,6 +101,14 @@ function greeting(url: string, folder: string, kubeconfigPath: string): string {
     line(`export KUBECONFIG=${kubeconfigPath}`),
     "",
   ].join("\n");
+}
+
+async function openConsole({ controlPlane }: OpenStage): Promise<ConsoleProxy> {
+  const { startConsoleProxy, openBrowser } = await import("../console-proxy/index.ts");
+  const page = await startConsoleProxy({ client: controlPlane.client, port: 0 });
+  process.stdout.write(`The console shows the same:\n\n     ${colors.cyan(page.url)}\n`);
+  if (process.stdout.isTTY === true) openBrowser(page.url);
+  return page;
 }
 
 async function untilStopped(kubeconfigPath: string, signal: AbortSignal): Promise<void> {

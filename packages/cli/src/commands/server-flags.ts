@@ -11,6 +11,7 @@ export interface ServerFlags {
   readonly securePort: number;
   readonly externalHostname?: string;
   readonly kubeconfigPath?: string;
+  readonly encryptionProviderConfig?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly tlsSniCertKey: readonly string[];
@@ -47,6 +48,10 @@ export function addPlaceFlags(command: Command): Command {
 
 export function addTlsFlags(command: Command): Command {
   return command
+    .option(
+      "--encryption-provider-config <path>",
+      "file with an EncryptionConfiguration: which resources are encrypted in the store, by which keys",
+    )
     .option(
       "--tls-cert-file <path>",
       "file with the x509 certificate for HTTPS (default: generated and renewed in <root>)",
@@ -119,6 +124,7 @@ export function serverOptionsOf(flags: ServerFlags) {
     securePort: flags.securePort,
     externalHostname: flags.externalHostname,
     kubeconfigPath: flags.kubeconfigPath,
+    encryptionProviderConfig: flags.encryptionProviderConfig,
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
     tlsSniCertKeys: flags.tlsSniCertKey,

@@ -4,8 +4,10 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { connect, loadKubeconfig } from "@kcp-ts/sdk";
 import type { Generation, SimulatedCluster } from "@kcp-ts/simulator";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { joinCluster, untilClusterReady } from "../operations/index.ts";
 import { integerFlag } from "./flags.ts";
 import { aborted, abortOnSignal } from "./signals.ts";
 
@@ -16,6 +18,8 @@ interface SimFlags {
   readonly generation: Generation;
   readonly bindAddress: string;
   readonly outDirectory: string;
+  readonly join?: boolean;
+  readonly rootDirectory: string;
 }
 
 /** The names of the demo's clusters. */
@@ -37,6 +41,11 @@ export function addSim(program: Command): void {
     )
     .option("--bind-address <address>", "the IP address on which to listen", "127.0.0.1")
     .option("--out-directory <path>", "where kubeconfigs are written", ".kcp/sim")
+    .option(
+      "--join",
+      "register them in the control plane of --root-directory, and wait until Ready",
+    )
+    .option("--root-directory <path>", "of the control plane, for --join", ".kcp")
     .addHelpText("after", help)
     .action((flags: SimFlags) => run(flags));
 }
@@ -47,6 +56,7 @@ see docs/guides/simulated-clusters.md). Everything is in memory and gone when th
 
 Examples:
   kcp sim --clusters 2
+  kcp sim --clusters 2 --join
   kcp sim --names east --generation 1.28 --nodes 10
 `;
 
@@ -75,12 +85,35 @@ async function run(flags: SimFlags): Promise<void> {
       process.stderr.write(`${name} serves Kubernetes ${generation} at ${cluster.url}\n`);
       process.stdout.write(`kubectl --kubeconfig ${path} get nodes\n`);
     }
+    if (flags.join === true) await joinAll(running, flags.rootDirectory, signal);
     process.stderr.write("ready; end with Ctrl-C\n");
     await aborted(signal);
   } finally {
     await Promise.all(running.map((cluster) => cluster.close()));
   }
 }
+
+async function joinAll(
+  clusters: readonly SimulatedCluster[],
+  rootDirectory: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = join(resolve(rootDirectory), "admin.kubeconfig");
+  const connection = connect(await loadKubeconfig({ path }));
+  try {
+    const { client } = connection;
+    for (const { name, kubeconfig = "" } of clusters)
+      await joinCluster(client, { name, kubeconfig });
+    for (const { name } of clusters) {
+      await untilClusterReady(client, name, { timeoutMs: joinTimeoutMs, signal });
+      process.stderr.write(`${name} is Ready in the control plane\n`);
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
+const joinTimeoutMs = 60_000;
 
 function namesOf(count: number): string[] {
   return Array.from({ length: count }, (_, index) => names[index] ?? `cluster-${index + 1}`);

@@ -1,9 +1,11 @@
 /** `kcp start`: the control plane in this process, until a signal stops it. */
+import { resolve } from "node:path";
 import {
   type ControlPlane,
   type ControlPlaneOptions,
   startControlPlane,
 } from "@kcp-ts/controlplane";
+import { kcpVersion } from "@kcp-ts/machinery/base";
 import type { Command } from "commander";
 import colors from "picocolors";
 import {
@@ -60,6 +62,10 @@ interface StartFlags
   readonly mountProxyCaFile?: string;
   readonly mountAllowedHosts: readonly string[];
   readonly eventTtl: number;
+  readonly console: boolean;
+  readonly consoleOidcIssuerUrl?: string;
+  readonly consoleOidcClientId?: string;
+  readonly consoleOidcScopes?: readonly string[];
 }
 
 export function addStart(program: Command): void {
@@ -82,11 +88,13 @@ export function addStart(program: Command): void {
   addTenancyFlags(command);
   addMountFlags(addWebhookFlags(command, "webhooks, mounts and SyncTargets"));
   addControllerFlags(command);
+  addConsoleFlags(command);
   addTrafficFlags(command);
   addLogFlags(addStopFlags(command)).action((flags: StartFlags) => {
     const log = logOf(flags);
-    const start = () => startControlPlane(optionsOf(flags), { log });
-    return serve({ name: "kcp", log, start, banner });
+    const options = optionsOf(flags);
+    const start = () => startControlPlane(options, { log });
+    return serve({ name: "kcp", log, start, banner: (server) => banner(server, options) });
   });
 }
 
@@ -106,6 +114,25 @@ function addControllerFlags(command: Command): void {
     3_600_000,
   );
   addPhysicalClusterFlags(command.optionsGroup("Multi-cluster flags:"));
+}
+
+function addConsoleFlags(command: Command): void {
+  command
+    .optionsGroup("Console flags:")
+    .option("--console <bool>", "serve the console at /console/", booleanFlag("--console"), true)
+    .option(
+      "--console-oidc-issuer-url <url>",
+      "OIDC issuer of the console's login (default: --oidc-issuer-url)",
+    )
+    .option(
+      "--console-oidc-client-id <id>",
+      "public OIDC client of the console, with PKCE and the redirect URI <server>/console/ (default: --oidc-client-id)",
+    )
+    .option(
+      "--console-oidc-scopes <scopes>",
+      "comma-separated scopes that the console requests (default: openid,profile,email)",
+      commaSeparated,
+    );
 }
 
 function addMountFlags(command: Command): void {
@@ -143,25 +170,33 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     ...authorizationOptionsOf(flags),
     ...tenancyOptionsOf(flags),
     eventTtlMs: flags.eventTtl,
+    console: flags.console,
+    consoleOidcIssuerUrl: flags.consoleOidcIssuerUrl,
+    consoleOidcClientId: flags.consoleOidcClientId,
+    consoleOidcScopes: flags.consoleOidcScopes,
     storage: storageOptionsOf(flags),
     audit: auditOptionsOf(flags),
     traffic: trafficLimitsOf(flags),
   };
 }
 
-function banner({ url, kubeconfigPath }: ControlPlane): readonly string[] {
+/** The three next lines lead from an empty control plane to a first Deployment. */
+export function banner(
+  { url, kubeconfigPath }: Pick<ControlPlane, "url" | "kubeconfigPath">,
+  { rootDirectory, storage }: Pick<ControlPlaneOptions, "rootDirectory" | "storage">,
+): readonly string[] {
   const { bold, cyan, dim } = colors;
+  const data = storage.kind === "embedded" ? resolve(rootDirectory, "data") : storage.kind;
+  const root = rootDirectory === ".kcp" ? "" : ` --root-directory ${rootDirectory}`;
   return [
     "",
-    `  ${bold("kcp is ready")} at ${cyan(url)}`,
+    `  ${bold(`kcp v${kcpVersion} is ready`)} at ${cyan(url)}`,
+    `  ${dim("data:")} ${data}`,
     "",
-    `  ${dim("Talk to it from another terminal:")}`,
+    `  ${dim("Next, in another terminal:")}`,
     `    export KUBECONFIG=${kubeconfigPath}`,
-    "    kubectl create configmap hello --from-literal=who=world",
-    "    kubectl get configmaps",
-    "",
-    `  ${dim("A logical cluster of its own is one path away:")}`,
-    `    kubectl --server ${url}/clusters/my-team get namespaces`,
+    `    kcp sim --clusters 2 --join${root} &`,
+    "    kubectl create deployment web --image=nginx --replicas=6",
     "",
     `  ${dim("Ctrl-C stops it.")}`,
     "",

@@ -71,13 +71,16 @@ export class DemoTraffic {
     const found = await clusters.get(from)?.client.resource(endpointSlices).list({ labelSelector });
     return (found?.items ?? []).flatMap(({ metadata, ...rest }) => {
       const cluster = stringMember(metadata.labels, sourceLabel) ?? "";
-      const { endpoints = [] } = rest as unknown as {
-        readonly endpoints?: readonly {
-          readonly addresses?: readonly string[];
-          readonly conditions?: { readonly ready?: boolean };
-        }[];
+      // A slice without endpoints has a null, as in Kubernetes.
+      const { endpoints } = rest as unknown as {
+        readonly endpoints:
+          | readonly {
+              readonly addresses?: readonly string[];
+              readonly conditions?: { readonly ready?: boolean };
+            }[]
+          | null;
       };
-      return endpoints
+      return (endpoints ?? [])
         .filter(({ conditions }) => conditions?.ready !== false)
         .flatMap(({ addresses = [] }) => addresses.map((address) => ({ cluster, address })));
     });

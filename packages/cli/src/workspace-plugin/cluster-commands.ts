@@ -3,9 +3,9 @@
  * `workload`; both spellings run the same command.
  */
 import { Command } from "commander";
-import { type MoveOptions, moveWorkload } from "./move-workload.ts";
+import { type MoveOptions, moveWorkloads } from "./move-workload.ts";
 import { type PlanOptions, planDrain } from "./plan-placement.ts";
-import { type DrainOptions, scheduleTarget } from "./schedule-target.ts";
+import { type DrainOptions, scheduleTargets } from "./schedule-target.ts";
 import type { Session, SessionFlags } from "./session.ts";
 
 export interface CommandBuilder {
@@ -23,16 +23,16 @@ interface DryRun {
 /** `cordon`, `uncordon` and `drain`. */
 export function schedulingCommands({ withFlags, inSession }: CommandBuilder): readonly Command[] {
   const target = (name: string) =>
-    withFlags(new Command(name).argument("<name>", "of the SyncTarget"));
+    withFlags(new Command(name).argument("<names...>", "of SyncTargets"));
   const cordon = target("cordon")
     .description("Keep new work away from a cluster. What is there stays.")
-    .action((name: string, flags: SessionFlags) =>
-      inSession(flags, (session) => scheduleTarget(session, name, "cordon")),
+    .action((names: readonly string[], flags: SessionFlags) =>
+      inSession(flags, (session) => scheduleTargets(session, names, "cordon")),
     );
   const uncordon = target("uncordon")
     .description("Let work come to a cluster again; a drain is taken back.")
-    .action((name: string, flags: SessionFlags) =>
-      inSession(flags, (session) => scheduleTarget(session, name, "uncordon")),
+    .action((names: readonly string[], flags: SessionFlags) =>
+      inSession(flags, (session) => scheduleTargets(session, names, "uncordon")),
     );
   const drain = target("drain")
     .description(
@@ -47,18 +47,17 @@ export function schedulingCommands({ withFlags, inSession }: CommandBuilder): re
     .option("--timeout <time>", "how long to wait, such as 10m; the drain goes on all the same")
     .option("--dry-run", "say what would move, and do nothing: as plan drain does")
     .option("-o, --output <format>", "of what would move: json")
-    .action((name: string, flags: SessionFlags & DrainOptions & PlanOptions & DryRun) =>
-      inSession(flags, (session) =>
-        flags.dryRun === true
-          ? planDrain(session, name, flags)
-          : scheduleTarget(session, name, "drain", flags),
-      ),
+    .action((names: readonly string[], flags: SessionFlags & DrainOptions & PlanOptions & DryRun) =>
+      inSession(flags, async (session) => {
+        if (flags.dryRun !== true) return scheduleTargets(session, names, "drain", flags);
+        for (const name of names) await planDrain(session, name, flags);
+      }),
     );
   return [cordon, uncordon, drain];
 }
 
 export function moveCommand({ withFlags, inSession }: CommandBuilder): Command {
-  return withFlags(new Command("move").argument("<workload>", "such as deployment/web"))
+  return withFlags(new Command("move").argument("<workloads...>", "such as deployment/web"))
     .description("Move a workload to other clusters, without a gap.")
     .requiredOption(
       "--to <cluster|location>",
@@ -67,7 +66,7 @@ export function moveCommand({ withFlags, inSession }: CommandBuilder): Command {
     .option("--wait", "tell how far it is until it has moved; so it is on a terminal")
     .option("--no-wait", "return at once")
     .option("--timeout <time>", "how long to wait, such as 10m; the move goes on all the same")
-    .action((what: string, flags: SessionFlags & MoveOptions) =>
-      inSession(flags, (session) => moveWorkload(session, what, flags)),
+    .action((workloads: readonly string[], flags: SessionFlags & MoveOptions) =>
+      inSession(flags, (session) => moveWorkloads(session, workloads, flags)),
     );
 }

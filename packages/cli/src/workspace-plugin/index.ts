@@ -1,2 +1,9 @@
 /** The kubectl plugins of kcp. */
-export { createWorkspaceMain, kcpPluginMain, workspaceMain } from "./programs.ts";
+export {
+  createWorkspaceMain,
+  createWorkspaceProgram,
+  kcpPluginMain,
+  kcpPluginProgram,
+  workspaceMain,
+  workspaceProgram,
+} from "./programs.ts";

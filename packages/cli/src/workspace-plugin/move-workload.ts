@@ -40,11 +40,23 @@ const kinds: readonly (readonly [names: readonly string[], group: string, kind: 
 /** All clusters: no selector at all. */
 const everywhere = "*";
 
-export async function moveWorkload(
+/** All workloads are changed first: waiting for one does not delay the next. */
+export async function moveWorkloads(
+  session: Session,
+  workloads: readonly string[],
+  options: MoveOptions,
+): Promise<void> {
+  const waits: (() => Promise<void>)[] = [];
+  for (const what of workloads) waits.push(await moveWorkload(session, what, options));
+  for (const wait of waits) await wait();
+}
+
+/** Resolves with what waits until the workload has moved. */
+async function moveWorkload(
   session: Session,
   what: string,
   options: MoveOptions,
-): Promise<void> {
+): Promise<() => Promise<void>> {
   const client = session.clientIn(session.address.workspace);
   const { namespace = session.namespace, to } = options;
   const { resource, name, text } = workloadOf(client, what);
@@ -66,10 +78,11 @@ export async function moveWorkload(
     session.note(`It was: kubectl annotate -n ${namespace} ${text} --overwrite ${now}`);
   }
   const { wait = process.stdout.isTTY === true } = options;
-  if (!wait) return;
+  if (!wait) return async () => {};
   const progress = new Progress(session, options.timeout);
   const late = `${text} has not moved yet: it goes on, see its condition Scheduled (kubectl describe -n ${namespace} ${text})`;
-  await progress.until(() => look(resource, { namespace, name, text, clusters, where }), late);
+  return () =>
+    progress.until(() => look(resource, { namespace, name, text, clusters, where }), late);
 }
 
 function workloadOf(client: Client, what: string) {

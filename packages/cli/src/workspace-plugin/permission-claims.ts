@@ -19,11 +19,13 @@ interface Claim {
 
 export async function printPermissionClaims(
   session: Session,
-  name: string | undefined,
+  names: readonly string[],
 ): Promise<void> {
   const resource = session.clientIn(session.address.workspace).resource(apiBindings);
   const bindings =
-    name === undefined ? (await resource.list()).items : [await resource.get({ name })];
+    names.length === 0
+      ? (await resource.list()).items
+      : await Promise.all(names.map((name) => resource.get({ name })));
   const rows = [["APIBINDING", "GROUP-RESOURCE", "VERBS", "STATUS"]];
   for (const binding of bindings)
     for (const claim of claimsOf(binding))

@@ -26,16 +26,27 @@ const commandBuilder: CommandBuilder = { withFlags, inSession };
 const version = "v1.36.0+kcp-v0.32.3";
 
 export function workspaceMain(argv: readonly string[]): Promise<void> {
-  return run(workspaceCommand("ws", "kubectl ws"), argv);
+  return run(workspaceProgram(), argv);
 }
 
 export function createWorkspaceMain(argv: readonly string[]): Promise<void> {
-  const command = new Command("kubectl create workspace");
-  return run(asCreate(command), argv);
+  return run(createWorkspaceProgram(), argv);
+}
+
+export function kcpPluginMain(argv: readonly string[]): Promise<void> {
+  return run(kcpPluginProgram(), argv);
+}
+
+export function workspaceProgram(): Command {
+  return workspaceCommand("ws", "kubectl ws");
+}
+
+export function createWorkspaceProgram(): Command {
+  return asCreate(new Command("kubectl create workspace"));
 }
 
 /** The common part of commands that belong to kcp and not to workspaces alone. */
-export function kcpPluginMain(argv: readonly string[]): Promise<void> {
+export function kcpPluginProgram(): Command {
   const program = new Command("kubectl kcp")
     .description("Work with a kcp server.")
     .enablePositionalOptions()
@@ -52,7 +63,7 @@ export function kcpPluginMain(argv: readonly string[]): Promise<void> {
   ];
   for (const command of [...schedulingCommands(commandBuilder), ...placing])
     program.addCommand(command);
-  return run(program, argv);
+  return program;
 }
 
 function workspaceCommand(name: string, usage: string): Command {
@@ -136,9 +147,9 @@ function claimsCommand(): Command {
   const claims = new Command("claims").description("See and answer what exports claim.");
   const get = new Command("get");
   get.addCommand(
-    withFlags(new Command("apibinding").alias("apibindings").argument("[name]")).action(
-      (name: string | undefined, flags: SessionFlags) =>
-        inSession(flags, (session) => printPermissionClaims(session, name)),
+    withFlags(new Command("apibinding").alias("apibindings").argument("[names...]")).action(
+      (names: readonly string[], flags: SessionFlags) =>
+        inSession(flags, (session) => printPermissionClaims(session, names)),
     ),
   );
   claims.addCommand(get);
@@ -147,11 +158,13 @@ function claimsCommand(): Command {
     ["reject", "Rejected"],
   ] as const) {
     claims.addCommand(
-      withFlags(new Command(verb).argument("<binding>"))
+      withFlags(new Command(verb).argument("<bindings...>"))
         .option("--resource <resource.group>", "the claimed resource")
         .option("--identity-hash <hash>", "of the export that the resource is from")
-        .action((name: string, flags: SessionFlags & ClaimDecisionOptions) =>
-          inSession(flags, (session) => updatePermissionClaims(session, name, state, flags)),
+        .action((names: readonly string[], flags: SessionFlags & ClaimDecisionOptions) =>
+          inSession(flags, async (session) => {
+            for (const name of names) await updatePermissionClaims(session, name, state, flags);
+          }),
         ),
     );
   }

@@ -26,11 +26,27 @@ export interface DrainOptions {
   readonly timeout?: string;
 }
 
-export async function scheduleTarget(
+/** All clusters are changed first: a drain that waits for one does not delay the next. */
+export async function scheduleTargets(
+  session: Session,
+  names: readonly string[],
+  verb: SchedulingVerb,
+  options: DrainOptions = {},
+): Promise<void> {
+  for (const name of names) await scheduleTarget(session, name, verb, options);
+  if (verb !== "drain") return;
+  const resource = session.clientIn(session.address.workspace).resource(syncTargets);
+  const { wait = process.stdout.isTTY === true } = options;
+  for (const name of names)
+    if (wait) await untilDrained(session, resource, name, options);
+    else session.print(`kubectl kcp drain ${name} --wait shows the progress`);
+}
+
+async function scheduleTarget(
   session: Session,
   name: string,
   verb: SchedulingVerb,
-  options: DrainOptions = {},
+  options: DrainOptions,
 ): Promise<void> {
   const resource = session.clientIn(session.address.workspace).resource(syncTargets);
   const drain = verb === "drain" ? drainOf(options) : null;
@@ -47,10 +63,6 @@ export async function scheduleTarget(
       await resource.patch({ name }, { type: "merge", patch });
       session.print(`${name} ${done}`);
     }
-    const { wait = process.stdout.isTTY === true } = options;
-    if (verb !== "drain") return;
-    if (wait) await untilDrained(session, resource, name, options);
-    else session.print(`kubectl kcp drain ${name} --wait shows the progress`);
   } catch (error) {
     if (isStatusError(error, "NotFound")) throw new Error(`there is no SyncTarget ${name}`);
     throw error;

@@ -18,7 +18,14 @@ import {
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type MulticlusterOptions, runMulticluster } from "@kcp-ts/multicluster";
-import { Client, fencedTransport, formatKey, LeaderElector, type Transport } from "@kcp-ts/sdk";
+import {
+  Client,
+  fencedTransport,
+  formatKey,
+  LeaderElector,
+  processMetrics,
+  type Transport,
+} from "@kcp-ts/sdk";
 import { serverTransport } from "@kcp-ts/sdk/client";
 import type { InternalCredential } from "./internal-credential.ts";
 
@@ -116,6 +123,7 @@ async function workWhileLeading(
     client: new Client({ transport, clock, userAgent: "kcp-controllers" }).inCluster(cluster),
     lease,
     clock,
+    metrics: processMetrics,
     identity: `${hostname()}_${randomUUID()}`,
     onError: (error) => log.debug({ err: error }, "the lease of the control loops has to wait"),
   });

@@ -71,6 +71,7 @@ export interface CoreOptions
     IssuerOptions,
     AuthorizationOptions,
     ClientAuthorityOptions,
+    Pick<ApiServerOptions, "metricSources" | "site">,
     Pick<TenancyExtensionOptions, "root" | "homeWorkspaces"> {
   /** A plain API server: no workspaces, no physical clusters. */
   readonly isAlone?: boolean | undefined;
@@ -88,7 +89,7 @@ export interface CoreOptions
   readonly mounts?: TenancyExtensionOptions["mounts"];
   readonly audit?: AuditWiringOptions | undefined;
   readonly limits?: ServerLimits;
-  readonly collectGarbage?: (() => void) | undefined;
+  readonly collectGarbage?: () => void;
 }
 
 export interface ControlLoopsToStart
@@ -181,8 +182,9 @@ export class ControlPlaneCore {
   }
 
   /** The address at which other servers of the store reach this one. */
-  startPeers(address: PeerAddress): void {
-    this.#parts.multicluster?.meetPeers(address);
+  startPeers(url: string | undefined, caPem: PeerAddress["caPem"]): void {
+    if (url !== undefined)
+      this.#parts.multicluster?.meetPeers({ url: url.replace(/\/+$/, ""), caPem });
   }
 
   /**
@@ -367,5 +369,7 @@ function serverOptions(
     audit: options.audit,
     ...options.limits,
     collectGarbage: options.collectGarbage,
+    metricSources: options.metricSources,
+    site: options.site,
   };
 }

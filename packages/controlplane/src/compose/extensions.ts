@@ -7,6 +7,7 @@ import type {
   ApiRequest,
   ApiResponse,
   Authorizer,
+  KeyService,
   ResourceDefinition,
   ServerLog,
 } from "@kcp-ts/apiserver";
@@ -29,6 +30,8 @@ export interface Extensions {
    */
   readonly middleware?: readonly Middleware[];
   readonly controllers?: readonly ControllerProgram[];
+  /** Key services by the names of `kms` providers in the encryption configuration. */
+  readonly keyServices?: ReadonlyMap<string, KeyService>;
 }
 
 export type Handle = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;

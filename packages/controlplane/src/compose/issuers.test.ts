@@ -94,7 +94,7 @@ describe("a trusted issuer", () => {
       extensions: {},
       clock: systemClock,
       random: systemRandom,
-      log: { debug: quiet, info: quiet, warn: quiet, error: quiet, isLevelEnabled: () => false },
+      log: { debug: quiet, info: quiet, warn: quiet, error: quiet, isDebugEnabled: false },
     });
     try {
       await core.start();

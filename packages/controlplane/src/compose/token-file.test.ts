@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { createLog } from "@kcp-ts/apiserver";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { pollIntervalMs } from "@kcp-ts/pki";
-import { createLog } from "../log.ts";
 import { ControlPlaneCore } from "./core.ts";
 
 describe("the token file", () => {

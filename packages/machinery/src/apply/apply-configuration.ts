@@ -47,8 +47,8 @@ export function applyConfiguration(options: ApplyOptions): JsonObject {
 }
 
 /**
- * The same, yielding after each step, so that other requests proceed while a large configuration is
- * applied.
+ * The same, yielding after each step, so that other requests proceed while a configuration is
+ * applied to a large object.
  */
 export function* applyResumable(options: ApplyOptions): Resumable<JsonObject> {
   yield* checkConfiguration(options);
@@ -90,7 +90,7 @@ function* merge(
   const { config } = options;
   const both = mergeTyped(live, config, options.schema);
   yield;
-  const merged = prune({ merged: both, config, last, managers, applied, versions });
+  const merged = yield* prune({ merged: both, config, last, managers, applied, versions });
   yield;
   const changes = new WriteChanges({
     before: live,
@@ -122,7 +122,7 @@ function* finish(options: ApplyOptions, application: Application): Resumable<Jso
   yield;
   const object =
     options.manager === clientSideApplyManager ? withLastApplied(merged, options.config) : merged;
-  return withManagedFields(object, encodeManagers(managers));
+  return withManagedFields(object, yield* encodeManagers(managers));
 }
 
 /**

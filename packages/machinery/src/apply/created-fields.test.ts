@@ -89,7 +89,7 @@ describe("createdFields", () => {
   });
 
   it("of a large object rests on the way", () => {
-    const members = Array.from({ length: 10 * membersPerYield }, (_, i) => [`k${i}`, "v"]);
+    const members = Array.from({ length: 11 * membersPerYield }, (_, i) => [`k${i}`, "v"]);
     const large = { apiVersion: "v1", kind: "X", unknown: Object.fromEntries(members) };
     let rests = 0;
     for (const work = createdFieldsResumable(large, type, undefined); !work.next().done; ) rests++;

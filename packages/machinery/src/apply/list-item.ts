@@ -1,8 +1,9 @@
 /** The identity of items of sets and keyed lists. */
-import { isJsonObject, type JsonObject, type JsonValue, member, setMember } from "../json/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, member } from "../json/index.ts";
 import { quote } from "../status/index.ts";
+import { compareText } from "./compare-text.ts";
 import { stringifyGo } from "./go-json.ts";
-import { keyElement, type PathElement, valueElement } from "./path-element.ts";
+import { type PathElement, valueElement } from "./path-element.ts";
 import type { ListType } from "./type-schema.ts";
 
 /** The path element of an item, or the reason why it has none. */
@@ -44,23 +45,33 @@ function keyedItem(list: ListType, item: JsonValue): ItemElement {
   return itemWithKeys(list, item);
 }
 
+/** The names of the keys in the order of the wire, each as its JSON text. */
+const sortedKeys = new WeakMap<ListType, readonly (readonly [name: string, text: string])[]>();
+
+function sortedKeysOf(list: ListType): readonly (readonly [name: string, text: string])[] {
+  let keys = sortedKeys.get(list);
+  if (keys === undefined) {
+    keys = list.keys.toSorted(compareText).map((name) => [name, stringifyGo(name)] as const);
+    sortedKeys.set(list, keys);
+  }
+  return keys;
+}
+
 function itemWithKeys(list: ListType, item: JsonObject): ItemElement {
-  const keys: { [key: string]: JsonValue } = {};
-  let found = 0;
-  for (const name of list.keys) {
+  let members = "";
+  for (const [name, text] of sortedKeysOf(list)) {
     // An explicit null is a key of its own; a null default is none.
     const value = member(item, name) ?? (Object.hasOwn(item, name) ? null : defaultOf(list, name));
     if (value === undefined) continue;
-    setMember(keys, name, value);
-    found++;
+    members += `${members === "" ? "" : ","}${text}:${stringifyGo(value)}`;
   }
-  if (found === 0) {
+  if (members === "") {
     const names = list.keys.map(quote).join(" ");
     return {
       error: `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
     };
   }
-  return { element: keyElement(keys) };
+  return { element: `k:{${members}}` };
 }
 
 function defaultOf(list: ListType, name: string): JsonValue | undefined {

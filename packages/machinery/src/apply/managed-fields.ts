@@ -2,6 +2,7 @@
  * metadata.managedFields: the managers of fields. Reading and writing the entries, their identity
  * and their order.
  */
+import type { Resumable } from "../base/index.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -13,7 +14,12 @@ import {
 import { quote } from "../status/index.ts";
 import { compareText } from "./compare-text.ts";
 import { emptyFieldSet, type FieldSet } from "./field-set.ts";
-import { readFieldSet, sortFieldSet } from "./fields-v1.ts";
+import {
+  isLargeFieldSet,
+  readFieldSetResumable,
+  sortFieldSet,
+  sortFieldSetResumable,
+} from "./fields-v1.ts";
 
 export interface Manager {
   readonly name: string;
@@ -63,7 +69,7 @@ export function readOwnManagers(object: JsonObject | undefined): Managers {
 }
 
 /** Reads entries that a client sent. Throws an Error with Kubernetes' text. */
-export function decodeManagers(entries: readonly JsonValue[]): Managers {
+export function* decodeManagers(entries: readonly JsonValue[]): Resumable<Managers> {
   const managers = new Map<string, Manager>();
   for (const [i, entry] of entries.entries()) {
     const { operation, apiVersion, fieldsType, fieldsV1 } = isJsonObject(entry) ? entry : {};
@@ -83,7 +89,7 @@ export function decodeManagers(entries: readonly JsonValue[]): Managers {
     }
     const { entry: _, ...manager } = readEntry(
       entry as JsonObject,
-      readFieldSet(fieldsV1 ?? emptyFieldSet),
+      yield* readFieldSetResumable(fieldsV1 ?? emptyFieldSet),
     );
     managers.set(managerIdentity(manager), manager);
   }
@@ -106,11 +112,14 @@ function readEntry(entry: JsonObject, fields: FieldSet): Manager {
  * The entries in the order of the wire: appliers first, then by time, name, version and
  * subresource.
  */
-export function encodeManagers(managers: Managers): JsonValue[] {
-  return [...managers.values()].sort(compareManagers).map(encodeManager);
+export function* encodeManagers(managers: Managers): Resumable<JsonValue[]> {
+  const entries: JsonValue[] = [];
+  for (const manager of [...managers.values()].sort(compareManagers))
+    entries.push(yield* encodeManager(manager));
+  return entries;
 }
 
-export function encodeManager(manager: Manager): JsonObject {
+function* encodeManager(manager: Manager): Resumable<JsonObject> {
   const { entry } = manager;
   if (
     entry !== undefined &&
@@ -121,7 +130,11 @@ export function encodeManager(manager: Manager): JsonObject {
   ) {
     return entry;
   }
-  return encodeSorted(manager, sortFieldSet(manager.fields));
+  const { fields } = manager;
+  const sorted = isLargeFieldSet(fields)
+    ? yield* sortFieldSetResumable(fields)
+    : sortFieldSet(fields);
+  return encodeSorted(manager, sorted);
 }
 
 /** The entry of a manager whose fields are sorted. */

@@ -7,6 +7,7 @@
  * A step is kept as this text, so that sets of fields need no decoding. Two steps are the same if
  * their texts are.
  */
+import { type Resumable, YieldCounter } from "../base/index.ts";
 import { bounds, parseBounded } from "../bounds/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { quote } from "../status/index.ts";
@@ -82,6 +83,53 @@ export function sortElements(elements: readonly PathElement[]): readonly PathEle
   const decorated = elements.map(decorate);
   if (isSorted(decorated)) return elements;
   return decorated.sort(compareDecorated).map(({ element }) => element);
+}
+
+/** Elements that are parsed, or compared, in less than a millisecond. */
+const elementsPerYield = 200;
+
+/** The same for many elements: they are parsed in steps, and merged in steps. */
+export function* sortElementsResumable(
+  elements: readonly PathElement[],
+): Resumable<readonly PathElement[]> {
+  if (elements.length <= elementsPerYield) return sortElements(elements);
+  if (areSortedNames(elements)) return elements;
+  yield;
+  let runs: Decorated[][] = [];
+  for (let at = 0; at < elements.length; at += elementsPerYield) {
+    const run = elements.slice(at, at + elementsPerYield).map(decorate);
+    runs.push(isSorted(run) ? run : run.sort(compareDecorated));
+    yield;
+  }
+  while (runs.length > 1) {
+    const merged: Decorated[][] = [];
+    for (let i = 0; i < runs.length; i += 2) {
+      const [left, right] = [runs[i] as Decorated[], runs[i + 1]];
+      merged.push(right === undefined ? left : yield* mergeRuns(left, right));
+    }
+    runs = merged;
+  }
+  return (runs[0] as Decorated[]).map(({ element }) => element);
+}
+
+function* mergeRuns(
+  left: readonly Decorated[],
+  right: readonly Decorated[],
+): Resumable<Decorated[]> {
+  const pace = new YieldCounter(elementsPerYield);
+  const merged: Decorated[] = [];
+  for (let l = 0, r = 0; l < left.length || r < right.length; ) {
+    if (pace.isTime()) yield;
+    const [a, b] = [left[l], right[r]];
+    if (b === undefined || (a !== undefined && compareDecorated(a, b) <= 0)) {
+      merged.push(a as Decorated);
+      l++;
+    } else {
+      merged.push(b);
+      r++;
+    }
+  }
+  return merged;
 }
 
 /** The common case, checked without parsing elements: all are names, and sorted. */

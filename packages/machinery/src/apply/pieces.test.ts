@@ -48,6 +48,17 @@ describe("resumable applies and updates", () => {
     assert.ok(rests >= 5, `${rests} rests`);
   });
 
+  it("an apply that drops fields rests between the steps that visit the whole object", () => {
+    const keyed = Array.from({ length: 50 }, (_, i) => ({ k: `${i}`, v: "x" }));
+    const live = applyConfiguration({ ...write, config: config({ keyed }), force: false });
+    const first = keyed.slice(0, 1);
+    const next = { ...write, live, config: config({ keyed: first }), force: false };
+    const { rests, result } = counted(applyResumable(next));
+    assert.deepEqual(result["keyed"], first);
+    const again = counted(applyResumable({ ...next, config: config({ keyed }) }));
+    assert.ok(rests - again.rests >= 15, `${rests} rests, ${again.rests} without pruning`);
+  });
+
   it("an apply rests more often the more managers there are", () => {
     const rests = (managers: number): number => {
       let live: JsonObject | undefined;

@@ -6,6 +6,7 @@
  * back the owned fields, add back the fields that the applier never owned. Each step works in the
  * version in which the fields are owned.
  */
+import type { Resumable } from "../base/index.ts";
 import {
   isEmptyObject,
   isJsonObject,
@@ -40,7 +41,8 @@ export interface PruneOptions {
   readonly versions: Versions;
 }
 
-export function prune(options: PruneOptions): JsonObject {
+/** Yields after each step that visits the whole object. */
+export function* prune(options: PruneOptions): Resumable<JsonObject> {
   const { merged, config, last, managers, applied, versions } = options;
   if (last === undefined) return merged;
   const version = last.apiVersion;
@@ -54,22 +56,28 @@ export function prune(options: PruneOptions): JsonObject {
   const lastMerged = versions.at(merged, version);
   if (lastMerged === undefined) return merged;
   const { object, type } = lastMerged;
+  yield;
   const lastFields = withDeclaredParents(last.fields, type);
+  yield;
   const stripped = removeLeavingNulls(object, lastFields, type);
-  const kept = putBackOwned({ object, stripped, version, managers, versions });
+  yield;
+  const kept = yield* putBackOwned({ object, stripped, version, managers, versions });
   if (kept === undefined) return merged;
-
-  const gone = intersectFieldSets(
-    subtractFieldSet(declaredFields(object, type), declaredFields(kept, type)),
-    lastFields,
-  );
+  const before = yield* declaredFields(object, type);
+  const after = yield* declaredFields(kept, type);
+  const missing = subtractFieldSet(before, after);
+  yield;
+  const gone = intersectFieldSets(missing, lastFields);
   if (isEmptyObject(gone)) return merged;
+  yield;
   // Of the emptied containers, those stay that a manager owns as such.
   const staying = unionFieldSets(
-    ownedAt(managers, version, versions),
+    yield* ownedAt(managers, version, versions),
     undeclaredFields(kept, type),
   );
+  yield;
   const pruned = removeCleanly(object, gone, type, staying);
+  yield;
   const result = versions.at(pruned, versions.apiVersion, version)?.object;
   return result === undefined ? merged : withAppliedNulls(result, config);
 }
@@ -93,13 +101,13 @@ function withAppliedNulls(object: JsonObject, config: JsonObject): JsonObject {
  * `stripped` with all fields of `object` that a manager owns, in the given version; undefined if
  * that version is no longer served.
  */
-function putBackOwned(options: {
+function* putBackOwned(options: {
   readonly object: JsonObject;
   readonly stripped: JsonObject;
   readonly version: string;
   readonly managers: Managers;
   readonly versions: Versions;
-}): JsonObject | undefined {
+}): Resumable<JsonObject | undefined> {
   const { version, managers, versions } = options;
   let { object, stripped } = options;
   let from = version;
@@ -108,29 +116,37 @@ function putBackOwned(options: {
   for (const apiVersion of apiVersions) {
     const whole = versions.at(object, apiVersion, from);
     const part = versions.at(stripped, apiVersion, from);
+    yield;
     if (whole === undefined || part === undefined) continue;
     const { type } = whole;
-    const keep = unionFieldSets(
-      declaredFields(part.object, type),
-      withDeclaredParents(ownedAt(managers, apiVersion, versions), type),
-    );
-    const goes = subtractFieldSet(declaredFields(whole.object, type), keep);
+    const owned = withDeclaredParents(yield* ownedAt(managers, apiVersion, versions), type);
+    yield;
+    const keep = unionFieldSets(yield* declaredFields(part.object, type), owned);
+    yield;
+    const goes = subtractFieldSet(yield* declaredFields(whole.object, type), keep);
+    yield;
     stripped = removeLeavingNulls(whole.object, goes, type);
     object = whole.object;
     from = apiVersion;
+    yield;
   }
   return versions.at(stripped, version, from)?.object;
 }
 
-function declaredFields(object: JsonObject, type: TypeSchema): FieldSet {
-  return withDeclaredParents(ownedFields(object, type), type);
+function* declaredFields(object: JsonObject, type: TypeSchema): Resumable<FieldSet> {
+  const owned = ownedFields(object, type);
+  yield;
+  const declared = withDeclaredParents(owned, type);
+  yield;
+  return declared;
 }
 
-function ownedAt(managers: Managers, apiVersion: string, versions: Versions): FieldSet {
+function* ownedAt(managers: Managers, apiVersion: string, versions: Versions): Resumable<FieldSet> {
   let owned = emptyFieldSet;
   for (const manager of managers.values()) {
     if (versions.areAlike(manager.apiVersion, apiVersion)) {
       owned = unionFieldSets(owned, manager.fields);
+      yield;
     }
   }
   return owned;

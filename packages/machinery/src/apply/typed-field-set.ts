@@ -2,7 +2,7 @@
 import { type Resumable, YieldCounter } from "../base/index.ts";
 import { isEmptyObject, isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { emptyFieldSet, type FieldSet, leaf, type MutableFieldSet, self } from "./field-set.ts";
-import { itemElements } from "./list-item.ts";
+import { itemElement, itemElements } from "./list-item.ts";
 import { fieldElement } from "./path-element.ts";
 import {
   deducedType,
@@ -29,22 +29,59 @@ export function presentFields(value: JsonValue, type: TypeSchema): FieldSet {
   return walk(value, type, presentMember, itself) ?? leaf;
 }
 
-/** Members of one map that are processed without yielding: less than a millisecond. */
-export const membersPerYield = 500;
+/** Members and items that are processed without yielding: less than a millisecond. */
+export const membersPerYield = 200;
 
 /** The same as `presentFields` for a value that may be large, yielding meanwhile. */
-export function* presentFieldsResumable(value: JsonValue, type: TypeSchema): Resumable<FieldSet> {
-  const isMap = shapeOf(type, value) === "map" && type.map?.relationship !== "atomic";
-  if (!isMap || !isJsonObject(value)) return presentFields(value, type);
-  const pace = new YieldCounter(membersPerYield);
+export function presentFieldsResumable(value: JsonValue, type: TypeSchema): Resumable<FieldSet> {
+  return present(value, type, new YieldCounter(membersPerYield));
+}
+
+function* present(value: JsonValue, type: TypeSchema, pace: YieldCounter): Resumable<FieldSet> {
+  switch (shapeOf(type, value)) {
+    case "map":
+      return yield* presentMap(value, type.map as MapType, pace);
+    case "list":
+      return yield* presentList(value, type.list as ListType, pace);
+    default:
+      return leaf;
+  }
+}
+
+function* presentMap(value: JsonValue, type: MapType, pace: YieldCounter): Resumable<FieldSet> {
+  if (type.relationship === "atomic" || !isJsonObject(value)) return leaf;
   let node: MutableFieldSet | undefined;
   for (const name in value) {
-    const itemType = memberType(type.map as MapType, name) ?? deducedType;
-    node ??= newNode(itself);
-    node[fieldElement(name)] = yield* presentFieldsResumable(value[name] as JsonValue, itemType);
     if (pace.isTime()) yield;
+    const item = value[name] as JsonValue;
+    node ??= newNode(itself);
+    node[fieldElement(name)] = isContainer(item)
+      ? yield* present(item, memberType(type, name) ?? deducedType, pace)
+      : leaf;
   }
   return node ?? leaf;
+}
+
+function* presentList(value: JsonValue, type: ListType, pace: YieldCounter): Resumable<FieldSet> {
+  if (type.relationship === "atomic" || !Array.isArray(value) || value.length === 0) return leaf;
+  const node = newNode(itself);
+  for (const item of value as readonly JsonValue[]) {
+    if (pace.isTime()) yield;
+    const { element } = itemElement(type, item);
+    // A list with such an item is one value.
+    if (element === undefined) return leaf;
+    // Items with the same keys are owned as one.
+    node[element] =
+      node[element] === undefined && isContainer(item)
+        ? yield* present(item, type.item, pace)
+        : leaf;
+  }
+  return node;
+}
+
+/** Scalars are leaves whatever their type is. */
+function isContainer(value: JsonValue): boolean {
+  return typeof value === "object" && value !== null;
 }
 
 /**

@@ -11,7 +11,7 @@ import { capUpdateManagers } from "./cap-managers.ts";
 import { createdFields, createdFieldsResumable } from "./created-fields.ts";
 import { type FieldSet, subtractFieldSet, subtractSubtrees, unionFieldSets } from "./field-set.ts";
 import { cachedFieldSet } from "./field-set-cache.ts";
-import { sortFieldSet } from "./fields-v1.ts";
+import { sortFieldSet, sortFieldSetResumable } from "./fields-v1.ts";
 import {
   decodeManagers,
   encodeManagers,
@@ -79,7 +79,7 @@ export function* updateResumable(options: UpdateOptions): Resumable<JsonObject> 
   const { live, updated } = options;
   if (live === undefined && managedFieldsOf(updated) === undefined)
     return ownedByCreator(options, yield* creatorResumable(options));
-  const managers = startingManagers(options);
+  const managers = yield* startingManagers(options);
   // An object whose managers were cleared stays without managers: tracking starts again with the
   // first apply.
   if (managers.size === 0 && live !== undefined) return withManagedFields(updated, []);
@@ -89,7 +89,7 @@ export function* updateResumable(options: UpdateOptions): Resumable<JsonObject> 
   yield;
   const written = yield* recordUpdate(managers, live ?? {}, after, options);
   yield;
-  return withManagedFields(updated, encodeManagers(capUpdateManagers(written)));
+  return withManagedFields(updated, yield* encodeManagers(capUpdateManagers(written)));
 }
 
 function ownedByCreator(options: UpdateOptions, fields: FieldSet): JsonObject {
@@ -99,18 +99,18 @@ function ownedByCreator(options: UpdateOptions, fields: FieldSet): JsonObject {
 
 function fieldsOfCreator(options: UpdateOptions): FieldSet {
   const { updated, schema, resetFields } = options;
-  return ownable(createdFields(updated, schema, resetFields), options);
+  return sortFieldSet(ownable(createdFields(updated, schema, resetFields), options));
 }
 
 function* creatorResumable(options: UpdateOptions): Resumable<FieldSet> {
   const { updated, schema, resetFields } = options;
   const created = yield* createdFieldsResumable(updated, schema, resetFields);
   yield;
-  return ownable(created, options);
+  return yield* sortFieldSetResumable(ownable(created, options));
 }
 
 function ownable(created: FieldSet, { unowned }: UpdateOptions): FieldSet {
-  return sortFieldSet(unowned === undefined ? created : subtractFieldSet(created, unowned));
+  return unowned === undefined ? created : subtractFieldSet(created, unowned);
 }
 
 /** The managers after `manager` has turned `before` into `after`. */
@@ -171,7 +171,7 @@ function updaterOf(options: WriteOptions): Omit<Manager, "fields"> {
  * none, sent invalid ones, or writes to a subresource. Clients that do not know managedFields must
  * not delete them by accident.
  */
-function startingManagers({ live, updated, subresource }: UpdateOptions): Managers {
+function* startingManagers({ live, updated, subresource }: UpdateOptions): Resumable<Managers> {
   const sent = managedFieldsOf(updated);
   const stored = live === undefined ? undefined : managedFieldsOf(live);
   if (sent === stored || (subresource ?? "") !== "" || !Array.isArray(sent)) {
@@ -180,7 +180,7 @@ function startingManagers({ live, updated, subresource }: UpdateOptions): Manage
   if (isReset(sent)) return new Map();
   if (jsonEqual(sent, stored)) return readOwnManagers(live);
   try {
-    const managers = decodeManagers(sent);
+    const managers = yield* decodeManagers(sent);
     return managers.size === 0 ? readOwnManagers(live) : managers;
   } catch (error) {
     if (error instanceof Error) return readOwnManagers(live);

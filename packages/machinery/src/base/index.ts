@@ -27,3 +27,4 @@ export {
 export { SlotSet } from "./slot-set.ts";
 export { SortedMap } from "./sorted-map.ts";
 export { runTogether, type Task, TaskGroup } from "./task-group.ts";
+export { kcpVersion } from "./version.ts";

@@ -76,6 +76,18 @@ export const bounds = {
    */
   syncTarget: { name: "SyncTarget", sender: "tenant", bytesMax: 320 * KiB, ...small },
   /**
+   * An object of a native kind: its defaults, rules and comparisons take one turn of the event loop
+   * each. An EndpointSlice of 1,000 endpoints has about 16,000 values.
+   */
+  nativeObject: {
+    name: "object of a native kind",
+    sender: "tenant",
+    bytesMax: 3 * MiB,
+    valuesMax: 20_000,
+    membersMax: 20_000,
+    depthMax: 1000,
+  },
+  /**
    * The YAML of a SyncTarget's kubeconfig, parsed in one turn of the event loop. Its certificates
    * may be wrapped lines.
    */
@@ -149,6 +161,8 @@ export const workBounds = {
   },
   /** Characters of all schemas of custom kinds in the OpenAPI documents of a logical cluster. */
   openApi: { name: "schemas in OpenAPI", sender: "tenant", unitsMax: 4 * MiB },
+  /** Custom kinds, each version counted, in the OpenAPI documents of a logical cluster. */
+  openApiKinds: { name: "kinds in OpenAPI", sender: "tenant", unitsMax: 1000 },
 } as const satisfies Readonly<Record<string, WorkBound>>;
 
 /**

@@ -59,6 +59,13 @@ export {
 } from "./types/declared-type.ts";
 export { escapeProperty } from "./types/identifier.ts";
 export { BOOL, DYN, INT, listOf, NULL, STRING, structType, Type } from "./types/type.ts";
+export {
+  type IpAddress,
+  type IpPrefix,
+  parseIp,
+  parsePrefix,
+  prefixContains,
+} from "./values/ip-address.ts";
 export { toJson } from "./values/to-json.ts";
 export {
   CelError,

@@ -17,5 +17,6 @@ export {
   dnsSubdomainErrors,
   type NameErrors,
   pathSegmentErrors,
+  wildcardDomainErrors,
 } from "./name-errors.ts";
 export { utf8Length } from "./utf8-length.ts";

@@ -38,6 +38,11 @@ export function dns1035LabelErrors(name: string, { isPrefix }: NameOptions = {})
   return dnsErrors(isPrefix === true ? maskedPrefix(name) : name, dns1035Label);
 }
 
+/** The hosts of an Ingress: `*.example.com`. */
+export function wildcardDomainErrors(name: string): string[] {
+  return dnsErrors(name, wildcardDomain);
+}
+
 /**
  * RBAC objects: anything that fits between two slashes of a URL. Neither length nor emptiness is
  * checked.
@@ -78,6 +83,12 @@ const subdomain = nameRule(
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
   `${labelPattern}(\\.${labelPattern})*`,
   ["example.com"],
+);
+const wildcardDomain = nameRule(
+  253,
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+  `\\*\\.${labelPattern}(\\.${labelPattern})*`,
+  ["*.example.com"],
 );
 const dns1035Label = nameRule(
   63,

@@ -72,6 +72,12 @@ export function validateNames(names: CrdNames, path: string): FieldError[] {
 
 export const approvalAnnotation = "api-approved.kubernetes.io";
 
+/**
+ * Set to "true" on a definition that stands for a kind that Kubernetes builds in: a server that has
+ * the kind serves its own implementation, which the schema only narrows.
+ */
+export const nativeKindAnnotation = "workload.kcp.io/native-kind";
+
 const approvalSource = "see https://github.com/kubernetes/enhancements/pull/1111";
 
 type Approval = "approved" | "bypassed" | "missing" | "invalid";

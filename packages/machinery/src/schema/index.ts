@@ -19,7 +19,7 @@ export type {
   WebhookClientConfig,
 } from "./crd.ts";
 export { isCaBundle } from "./crd-conversion.ts";
-export { approvalAnnotation, crdName } from "./crd-names.ts";
+export { approvalAnnotation, crdName, nativeKindAnnotation } from "./crd-names.ts";
 export {
   type CrdValidationOptions,
   validateCustomResourceDefinition,

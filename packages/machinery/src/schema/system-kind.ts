@@ -14,6 +14,11 @@ export interface SystemKind {
   readonly columns?: readonly JsonObject[];
   /** False if omitted. */
   readonly hasStatus?: boolean;
+  /**
+   * Whether a change of the status counts in the generation of a kind without a status subresource;
+   * true if omitted. `kubectl wait` compares `status.observedGeneration` with it.
+   */
+  readonly countsStatus?: boolean;
   /** The schema of the complete object. */
   readonly schema: Schema;
 }

@@ -119,6 +119,7 @@ export function unownedFieldsOf(shape: MessageShape): FieldSet | undefined {
 function alwaysThere(shape: MessageShape, isFirstLevel = true): FieldPath[] {
   const paths: FieldPath[] = [];
   for (const field of shape.fields.values()) {
+    if (isRequiredList(shape, field)) paths.push([fieldElement(field.name)]);
     if (!isStruct(field) || !(field.isValue ?? isFirstLevel)) continue;
     // Of an object's own metadata, only members are owned anyway.
     if (isFirstLevel && field.name === "metadata") continue;
@@ -126,6 +127,11 @@ function alwaysThere(shape: MessageShape, isFirstLevel = true): FieldPath[] {
     paths.push([element], ...alwaysThere(field.shape, false).map((path) => [element, ...path]));
   }
   return paths;
+}
+
+/** Go writes an empty list of this field as null, so that it exists, too. */
+function isRequiredList({ required }: MessageShape, { name, shape }: Field): boolean {
+  return shape.kind === "list" && shape.list.type === "map" && required.includes(name);
 }
 
 function isStruct(field: Field): field is Field & { readonly shape: MessageShape } {

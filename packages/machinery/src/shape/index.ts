@@ -10,6 +10,7 @@ export { FieldCount } from "./field-count.ts";
 export * from "./generated/index.ts";
 export { messageDepthMax } from "./message-decoder.ts";
 export { nodeMetrics, podMetrics } from "./metrics-v1beta1.ts";
+export { type MissingFields, narrowShape } from "./narrow-shape.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { podSessionKinds } from "./pod-session-kinds.ts";
 export { decodeEnvelope, decodeMessage, decodeMessageResumable } from "./protobuf.ts";

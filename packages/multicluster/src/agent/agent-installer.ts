@@ -11,10 +11,10 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, type KubernetesObject, stringMember } from "@kcp-ts/sdk";
+import { type AgentServer, agentKubeconfig } from "../agent-manifest/index.ts";
 import { agentAnnotation, type SyncTarget } from "../api/index.ts";
 import type { TargetIdentity } from "../syncer/index.ts";
 import { applied, ensureAccount, nameIn } from "./agent-account.ts";
-import { type AgentServer, agentKubeconfig } from "./agent-kubeconfig.ts";
 import { agentId, agentManifest } from "./agent-manifest.ts";
 import { deployments, resourceOf, secrets } from "./agent-objects.ts";
 import {

@@ -18,6 +18,8 @@ export interface ImportOptions {
   readonly resources?: readonly string[] | undefined;
   /** The versions of a resource to import; the version that the cluster prefers if omitted. */
   readonly versions?: "preferred" | "all" | undefined;
+  /** Those of the resources that are not reported when the cluster does not serve them. */
+  readonly optional?: ReadonlySet<string> | undefined;
   /** Resources to exclude, by `resource.group`, even if requested. */
   readonly without?: ReadonlySet<string> | undefined;
 }
@@ -72,7 +74,7 @@ export async function importApis(client: Client, options: ImportOptions): Promis
     }
   }
   for (const name of options.resources ?? []) {
-    if (options.without?.has(name)) continue;
+    if (options.without?.has(name) || options.optional?.has(name)) continue;
     const isFound = apis.some((api) => nameOf({ ...api, resource: api.plural }) === name);
     if (!isFound && !skipped.has(name)) skipped.set(name, "the cluster does not serve it");
   }

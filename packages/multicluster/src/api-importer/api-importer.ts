@@ -22,8 +22,10 @@ import {
   type APIResourceImport,
   apiResourceImports,
   byLocation,
+  importedResources,
   importInformer,
   type SyncTarget,
+  servedBeside,
   syncTargets,
   targetConditions,
   writeSyncTargetStatus,
@@ -134,7 +136,7 @@ export class ApiImporter {
     if (target === undefined || connection === undefined || isBeingDeleted(target))
       return undefined;
     const { signal, client: upstreamClient } = context;
-    const resources = target.spec?.resources ?? this.#options.resources;
+    const resources = importedResources(target.spec?.resources, this.#options.resources);
     const imports = this.#known(key);
     const last = this.#lastRuns.get(formatKey(key));
     const deletions = this.#deletions.get(formatKey(key)) ?? 0;
@@ -148,7 +150,10 @@ export class ApiImporter {
     const nextAtMs = nowMs + this.#pollMs();
     const native = await this.#native.names(signal);
     const known = isSame ? last.fingerprint : undefined;
-    const served = await this.#look(connection, known, { resources, native, signal });
+    const optional = new Set(
+      target.spec?.resources === undefined ? servedBeside(this.#options.resources) : [],
+    );
+    const served = await this.#look(connection, known, { resources, optional, native, signal });
     if (served.kind === "unchanged") {
       if (last !== undefined) this.#lastRuns.set(formatKey(key), { ...last, nextAtMs });
     } else if (served.kind === "failed") {

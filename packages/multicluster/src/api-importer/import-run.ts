@@ -34,6 +34,8 @@ export interface ImportOutcome {
 export interface ServedRequest {
   /** Names as in `spec.resources`. */
   readonly resources: readonly string[];
+  /** Those of them that a cluster may lack without a word. */
+  readonly optional: ReadonlySet<string>;
   /** Resources that the control plane serves natively. */
   readonly native: ReadonlySet<string>;
   readonly signal: AbortSignal;
@@ -42,11 +44,12 @@ export interface ServedRequest {
 /** The requested APIs that the cluster serves, in all versions. */
 export function readServed(
   downstreamClient: Client,
-  { resources, native, signal }: ServedRequest,
+  { resources, optional, native, signal }: ServedRequest,
 ): Promise<ImportResult> {
   return importApis(downstreamClient, {
     resources: resources.includes(allResources) ? undefined : resources,
     versions: "all",
+    optional,
     without: native,
     signal,
   });

@@ -23,6 +23,12 @@ export {
   type SchemaUpdateStrategy,
 } from "./api-resources.ts";
 export {
+  allResources,
+  importedResources,
+  servedBeside,
+  syncedResourcesDefault,
+} from "./default-resources.ts";
+export {
   type DrainBlocker,
   type DrainSpec,
   type DrainStatus,
@@ -58,6 +64,7 @@ export {
   limitGateAnnotationPrefix,
   limitGateOf,
 } from "./limit-gate.ts";
+export { connectedTunnels, movedReplicas, placementDecisions } from "./multicluster-metrics.ts";
 export {
   exportConditions,
   type ImportedPort,
@@ -175,6 +182,7 @@ export {
   type WorkloadAffinity,
   workloadsResource,
 } from "./scheduling.ts";
+export { diffHash, specDiffOf, withSpecDiff } from "./spec-diff.ts";
 export {
   appliesTo,
   type ResourceSyncPolicy,
@@ -185,7 +193,6 @@ export {
   syncPolicyKind,
 } from "./sync-policy.ts";
 export {
-  allResources,
   defaultSecretKey,
   leaseMsMax,
   leaseMsMin,
@@ -217,6 +224,7 @@ export {
   syncerLeaseLabel,
   syncerLeaseName,
   syncerLeaseNamespace,
+  syncerVersionAnnotation,
   syncTargetOfLease,
 } from "./syncer-lease.ts";
 export {

@@ -6,10 +6,12 @@
  *
  * Admission adds the annotation when the workload is assigned (`{}`: not decided yet), and lets
  * only the control loops change it. The coordinator of the kind reserves the resources of one
- * generation, or says why they do not fit. The syncer applies no other generation.
+ * generation with the spec diff of the cluster, or says why they do not fit. The syncer applies no
+ * other generation and no other diff.
  */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { jsonObjectOf } from "./json-object.ts";
+import { diffHash, specDiffOf } from "./spec-diff.ts";
 
 export const limitGateAnnotationPrefix = "limit-gate.workload.kcp.io/";
 
@@ -23,6 +25,8 @@ export const closedLimitGate = "{}";
 export interface LimitGate {
   /** The generation that fits. */
   readonly generation?: number;
+  /** The hash of the spec diff for the cluster with which it fits; absent without a diff. */
+  readonly specDiff?: string;
   /** The resources that are reserved in the cluster, by name. */
   readonly reserved?: StringMap;
   /** Why the newest generation does not fit. */
@@ -42,7 +46,7 @@ export function limitGateOf(
     : ((jsonObjectOf(text, gateCharactersMax) ?? {}) as LimitGate);
 }
 
-/** Whether the cluster may get this generation of the workload. */
+/** Whether the cluster may get this generation of the workload, with this spec diff. */
 export function isWithinLimits(
   {
     annotations,
@@ -51,5 +55,8 @@ export function isWithinLimits(
   target: string,
 ): boolean {
   const gate = limitGateOf(annotations, target);
-  return gate === undefined || gate.generation === (generation ?? 0);
+  if (gate === undefined) return true;
+  const diff = specDiffOf(annotations, target);
+  const hash = diff === undefined ? undefined : diffHash(diff);
+  return gate.generation === (generation ?? 0) && gate.specDiff === hash;
 }

@@ -5,7 +5,7 @@
  * `<what>.workload.kcp.io/<SyncTarget>`: the name part of a key has 63 characters, and the name of
  * a SyncTarget may need 56 of them. Other spellings that are read as input: `input-spellings.ts`.
  */
-import { type StringMap, stringMember } from "@kcp-ts/sdk";
+import { type StringMap, stringMember } from "@kcp-ts/sdk/client";
 import { spellingsOf } from "./input-spellings.ts";
 
 /** Whether a label or an annotation belongs to the control plane, by its domain. */

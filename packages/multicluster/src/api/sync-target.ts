@@ -166,5 +166,3 @@ export const leaseMsMax = 600_000;
 export const tunnellessRenewMs = 2000;
 
 export const defaultSecretKey = "kubeconfig";
-/** The value in `spec.resources` for all resources. */
-export const allResources = "*";

@@ -18,6 +18,8 @@ export const renewIntervalAnnotation = "workload.kcp.io/renew-interval-seconds";
  * syncer that leaves it out does not.
  */
 export const stopsAtExpiryAnnotation = "workload.kcp.io/stops-at-expiry";
+/** Written by a syncer: the version of its program. */
+export const syncerVersionAnnotation = "workload.kcp.io/syncer-version";
 /**
  * Written by the control plane: the duration of the Lease that it accepts. Absent while the syncer
  * counts as lost: a renewal then does not prolong the Lease.

@@ -212,6 +212,7 @@ export const workloadPlacementKind: SystemKind = {
   kind: "WorkloadPlacement",
   resource: "workloadplacements",
   isNamespaced: true,
+  countsStatus: false,
   shortNames: ["wp"],
   categories,
   columns: [

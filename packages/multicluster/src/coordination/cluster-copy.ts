@@ -27,6 +27,7 @@ import {
   ownedByLabels,
   statesOf,
   stopBeforeStartLabel,
+  syncerFinalizer,
 } from "../api/index.ts";
 import type { CopyShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
@@ -99,6 +100,8 @@ export function newClusterCopy(desired: DesiredCopy): ObjectInput<Workload> {
       labels: labelsFor(desired, undefined),
       annotations: annotationsFor(desired, undefined),
       ownerReferences: [ownerReference(strategy.workloads, parent)],
+      // As the syncer would add it before it creates the copy in the cluster: a write less.
+      finalizers: [syncerFinalizer(cluster)],
     },
     spec: specFor(desired),
   };

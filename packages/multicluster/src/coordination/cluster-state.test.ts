@@ -39,6 +39,18 @@ describe("cluster state", () => {
     );
   });
 
+  it("a change in the future, before the clock was set back, is long ago", () => {
+    const afterwards = (more: Partial<ClusterInfo>) => {
+      const changedAtMs = 2_500_000;
+      const { state, untilMs } = evaluateCluster(target({ changedAtMs, ...more }), 0, gracePeriods);
+      return [state, untilMs];
+    };
+    assert.deepEqual(afterwards({}), ["Ready", undefined]);
+    assert.deepEqual(afterwards({ isReady: false }), ["Unreachable", undefined]);
+    // The clocks of two servers differ a little.
+    assert.equal(state(0, { changedAtMs: 60_000 }), "Recovering");
+  });
+
   it("an unschedulable cluster is Cordoned", () => {
     assert.equal(state(20_000, { isUnschedulable: true }), "Cordoned");
   });

@@ -13,7 +13,7 @@
  *     Draining:     drained, evictAfter passed, the SyncTarget is being deleted, or excluded
  *     Unregistered: no SyncTarget of that name exists
  *
- * The effect of each state on a workload's copy in the cluster (`plan-moves.ts` applies it):
+ * The effect of each state on a workload's copy in the cluster (`stepper/step.ts` applies it):
  *
  * | state        | scales up | ready replicas count | scales down          |
  * |--------------|-----------|----------------------|----------------------|
@@ -126,6 +126,9 @@ export function clusterInfoForKind(target: ClusterInfo, kind: string): ClusterIn
   return isSynced ? target : { ...target, isUnschedulable: true };
 }
 
+/** The clocks of the servers of one control plane differ by less. */
+const clockSkewMaxMs = 60_000;
+
 export function evaluateCluster(
   target: ClusterInfo | undefined,
   nowMs: number,
@@ -134,7 +137,11 @@ export function evaluateCluster(
   if (target === undefined) {
     return { state: "Unregistered", isDraining: true, isTrusted: false, untilMs: undefined };
   }
-  const { isReady, changedAtMs, isUnschedulable, evictAfterMs, isDeleting, drain } = target;
+  const { isReady, isUnschedulable, evictAfterMs, isDeleting, drain } = target;
+  // A change in the future was made before the clock was set back: how long ago is unknown, and
+  // waiting until the clock is there again could take hours.
+  const isClockBack = target.changedAtMs - nowMs > clockSkewMaxMs;
+  const changedAtMs = isClockBack ? Number.NEGATIVE_INFINITY : target.changedAtMs;
   const isEvicted = evictAfterMs !== undefined && evictAfterMs <= nowMs;
   const isDraining = isDeleting || isEvicted || drain === "All";
   const evictionMs = isDraining ? undefined : evictAfterMs;

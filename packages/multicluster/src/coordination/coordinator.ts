@@ -8,9 +8,10 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  type Change,
   type Client,
   type Clusters,
   Controller,
@@ -37,13 +38,17 @@ import {
   ownerLabelValue,
 } from "./cluster-copy.ts";
 import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./cluster-state.ts";
-import { type DecideInput, type Decision, isStopBeforeStart, writtenClusters } from "./decide.ts";
+import { writtenClusters } from "./conclude-decision.ts";
+import { type DecideInput, type Decision, isStopBeforeStart } from "./decide.ts";
 import { deployments } from "./deployment.ts";
 import { FencedClusters, type FencingScope } from "./fencing.ts";
+import type { MetadataInformers } from "./metadata-informers.ts";
 import { decideWithOverrides } from "./overrides.ts";
 import { coordinatePinned, isPinned } from "./pinned-workload.ts";
+import { type ScaledCluster, scalingEvents } from "./placement-events.ts";
 import { isSameDecision } from "./placement-record.ts";
 import {
+  deleteOrphanedPlacement,
   readPlacement,
   type StoredPlacement,
   storedPlacement,
@@ -57,7 +62,14 @@ import {
   withRefusals,
 } from "./refusals.ts";
 import { Reservations } from "./reservations.ts";
-import { readRevisions, writeRevisionHistory } from "./revision-writer.ts";
+import {
+  hasRevisionNumber,
+  readRevisions,
+  withRevisionNumber,
+  writeRevisionHistory,
+  writeRevisionNumber,
+} from "./revision-writer.ts";
+import { revisionAnnotation } from "./revisions.ts";
 import { StatusWriteGuard } from "./status-write-guard.ts";
 import type { Strategy } from "./strategy.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
@@ -79,6 +91,8 @@ export interface CoordinatorOptions {
    * accepts every workload.
    */
   readonly scheduler?: Scheduler | undefined;
+  /** The metadata watches that coordinators share; watches of its own if omitted. */
+  readonly metadata?: MetadataInformers | undefined;
   /** The caches of all kinds; no workload is decided before they are complete. */
   readonly barrier: CacheBarrier;
   readonly gracePeriods: GracePeriods;
@@ -99,7 +113,7 @@ const wakeMsMin = 100;
 export async function coordinate(options: CoordinatorOptions, signal: AbortSignal): Promise<void> {
   const { strategy, client, clock, onError, concurrency, gracePeriods } = options;
   const { workloads, copies, relatedObjects } = strategy;
-  const { clusters, unserved } = watchedKind(options);
+  const clusters = metadataAndTargets(options);
   const wholeSource = clusters.source(workloads, { indexers });
   const observed = wholeSource.store;
   const copyInformer =
@@ -139,16 +153,13 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     clock,
     onError,
     reconcile: (key, { signal: stop }) => coordinateOne(key, work, stop),
-  })
-    .watch(workloads, { indexers, map: (object, key) => workloadKeyOf(object, key, workloads) })
-    .watch<SyncTarget, ClusterInfo>(syncTargets, {
-      transform: clusterInfoOf,
-      predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
-      map: (_target, key) => wholesIn(key),
-    });
-  if (copies !== workloads) {
-    controller.watch(copies, { indexers, map: (copy, key) => ownersOf(copy, key, workloads) });
-  }
+  });
+  watchWorkloads(controller, strategy);
+  controller.watch<SyncTarget, ClusterInfo>(syncTargets, {
+    transform: clusterInfoOf,
+    predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
+    map: (_target, key) => wholesIn(key),
+  });
   for (const related of relatedObjects?.kinds ?? []) {
     controller.watch(related, {
       indexers,
@@ -161,28 +172,23 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
   });
   reservations?.follow(observed, (key) => controller.enqueue(key));
   reservations?.followPinned(wholeSource);
-  options.barrier.add(Promise.race([clusters.ready(rootCluster), unserved]));
+  options.barrier.add(clusters.listed());
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
   await events.flush();
 }
 
-/** A kind that the server does not serve has no objects: no decision waits for its list. */
-function watchedKind(options: CoordinatorOptions): {
-  readonly clusters: Clusters;
-  readonly unserved: Promise<void>;
-} {
-  let onUnserved = () => {};
-  const unserved = new Promise<void>((resolve) => {
-    onUnserved = resolve;
+function watchWorkloads(controller: Controller, { workloads, copies }: Strategy): void {
+  controller.watch(workloads, {
+    indexers,
+    delayMs: (change) => (isReport(change) ? reportDelayOf(change) : 0),
+    map: (object, key) => workloadKeyOf(object, key, workloads),
   });
-  const clusters = metadataAndTargets({
-    ...options,
-    onError: (error) => {
-      if (isStatusError(error, "NotFound")) onUnserved();
-      options.onError(error);
-    },
+  if (copies === workloads) return;
+  controller.watch(copies, {
+    indexers,
+    delayMs: reportDelayOf,
+    map: (copy, key) => ownersOf(copy, key, workloads),
   });
-  return { clusters, unserved };
 }
 
 const isWorkload = (object: KubernetesObject) => isUnassigned(object) || isPinned(object);
@@ -191,6 +197,36 @@ const indexers = {
   wholes: { values: workloadsOnly },
   "all-wholes": { values: workloadsOnly, acrossClusters: true },
 };
+
+/**
+ * Clusters report one after the other, and each write of a reconcile is a change, too: what comes
+ * within this time is one reconcile.
+ */
+const reportDelayMs = 250;
+/** The first report about a new per-cluster object comes within a second, see `StatusSync`. */
+const firstReportDelayMs = 1000 + reportDelayMs;
+
+function reportDelayOf({ type }: Change<KubernetesObject>): number {
+  return type === "added" ? firstReportDelayMs : reportDelayMs;
+}
+
+/**
+ * Whether only a per-cluster object changes, or the status of a workload: what users write is
+ * reconciled at once.
+ */
+function isReport(change: Change<KubernetesObject>): boolean {
+  if (!isWorkload(change.object)) return true;
+  if (change.type !== "updated" || !isWorkload(change.previous)) return false;
+  return jsonEqual(writtenByUsers(change.object), writtenByUsers(change.previous));
+}
+
+/** Kinds without a generation are compared by their version: everything may be a user's write. */
+function writtenByUsers({ metadata }: KubernetesObject): JsonValue {
+  const { uid = "", generation, resourceVersion = "", deletionTimestamp = null } = metadata;
+  const { labels = {}, annotations = {} } = metadata;
+  const { [revisionAnnotation]: _, ...own } = annotations;
+  return [uid, generation ?? resourceVersion, deletionTimestamp, labels, own] as JsonValue;
+}
 
 /**
  * The workload that a change requeues: the changed object itself, or the workload that a
@@ -254,7 +290,9 @@ async function coordinateOne(
   }
   // The garbage collector deletes the per-cluster objects of a workload that is being deleted.
   if (parent === undefined || !isUnassigned(parent) || isBeingDeleted(parent)) {
-    forget(key, work);
+    const isGone = forget(key, work);
+    if (isGone && found === undefined)
+      await deleteOrphanedPlacement(client, strategy.workloads, key, signal);
     return;
   }
   const resource = client.resource(strategy.copies);
@@ -304,11 +342,16 @@ function requeueAfter(delayMs: number): ReconcileResult {
   return { requeueAfterMs: Math.max(wakeMsMin, delayMs) };
 }
 
-/** The per-cluster objects of a deleted workload hold their capacity until they are deleted. */
-function forget(key: ObjectKey, work: CoordinatorWork): void {
+/**
+ * The per-cluster objects of a deleted workload hold their capacity until they are deleted: whether
+ * none is left.
+ */
+function forget(key: ObjectKey, work: CoordinatorWork): boolean {
   const known = work.targets.list({ cluster: key.cluster });
-  if (takenNames(key, known, [], work.copyInformer).size === 0) work.reservations?.release(key);
+  const isGone = takenNames(key, known, [], work.copyInformer).size === 0;
+  if (isGone) work.reservations?.release(key);
   work.statusWriteGuard.forget(key);
+  return isGone;
 }
 
 interface DecidedWorkload {
@@ -339,12 +382,18 @@ async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Pro
   let { stored } = decided;
   if (!isSameDecision(stored.record, decision.record))
     stored = await write(stored, decision.record);
+  const scaled: ScaledCluster[] = [];
   const onWritten = (name: string) => {
-    const event = decision.scalingEvents?.get(name);
-    if (event !== undefined) work.events.record(cluster, parent, event);
+    const one = decision.scaled?.get(name);
+    if (one !== undefined) scaled.push(one);
   };
   const writes = { decision, onWritten };
-  const refused = await writeCopies(client.resource(strategy.copies), writes, signal);
+  let refused: Awaited<ReturnType<typeof writeCopies>>;
+  try {
+    refused = await writeCopies(client.resource(strategy.copies), writes, signal);
+  } finally {
+    for (const event of scalingEvents(scaled, strategy)) work.events.record(cluster, parent, event);
+  }
   let { record, status } = decision;
   if (refused.size > 0) {
     record = withRefusals(decision.record, refused, input.nowMs);
@@ -361,15 +410,18 @@ async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Pro
   if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
   const kept = strategy.revisions
     ? await writeRevisionHistory(client, parent, history, strategy.revisions, signal)
-    : { parent, events: [] };
+    : { events: [] };
   for (const event of kept.events) work.events.record(cluster, parent, event);
   // The reconcile that the writes trigger writes the status, with what clusters report until then.
   if (refused.size === 0 && writtenClusters(decision).size > 0) return Infinity;
   // The status is written last: a client that waits for a rollout then finds it in the history.
-  if (!work.statusWriteGuard.isRedundant(key, status, parent.status)) {
-    const said = { ...kept.parent, status };
+  // It takes the number of the revision along, as the status of a Deployment in Kubernetes does.
+  const isRedundant = work.statusWriteGuard.isRedundant(key, status, parent.status);
+  if (!isRedundant || !hasRevisionNumber(parent, kept.number)) {
+    const said = { ...withRevisionNumber(parent, kept.number), status };
     const written = await writeStatus(workload, said, signal);
     work.statusWriteGuard.recordWrite(key, status, written?.status);
+    if (written !== undefined) await writeRevisionNumber(client, written, kept.number, signal);
   } else await write(stored, record);
   return refused.size === 0 ? Infinity : retryDelayMs(record, input.nowMs);
 }

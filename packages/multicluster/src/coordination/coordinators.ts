@@ -21,6 +21,7 @@ import { daemonSetStrategy } from "./kinds/daemon-set.ts";
 import { jobStrategy } from "./kinds/job.ts";
 import { podStrategy } from "./kinds/pod.ts";
 import { statefulSetStrategy } from "./kinds/stateful-set.ts";
+import type { MetadataInformers } from "./metadata-informers.ts";
 import type { Strategy } from "./strategy.ts";
 
 export interface CoordinatorsOptions extends Partial<GracePeriods> {
@@ -37,6 +38,8 @@ export interface CoordinatorsOptions extends Partial<GracePeriods> {
   readonly computeWorkspacesOf?: ((tenant: ClusterName) => Iterable<ClusterName>) | undefined;
   /** Policy and capacity; without a scheduler, every cluster accepts every workload. */
   readonly scheduler?: Scheduler | undefined;
+  /** The metadata watches that controllers share; watches of its own if omitted. */
+  readonly metadata?: MetadataInformers | undefined;
   readonly clock?: Clock;
   /** Workloads of a kind that are reconciled concurrently. */
   readonly concurrency?: number;
@@ -79,7 +82,7 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
   const { unreachableAfterMs = unreachableAfterMsDefault, recoveryMs = recoveryMsDefault } =
     options;
   const targets = options.targets ?? logicalClusters({ client, clock, onError });
-  const { scheduler, computeWorkspacesOf } = options;
+  const { scheduler, computeWorkspacesOf, metadata } = options;
   const gracePeriods = { unreachableAfterMs, recoveryMs };
   const shared = {
     client,
@@ -89,6 +92,7 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
     targets,
     computeWorkspacesOf,
     scheduler,
+    metadata,
     barrier: new CacheBarrier(),
     gracePeriods,
   };

@@ -12,13 +12,13 @@ import {
   evictAnnotation,
   isFenceable,
   softFinalizersOf,
-  syncErrorAnnotation,
   volumeGateAnnotation,
 } from "../api/index.ts";
 import {
   type ClusterSchedulingResult,
   type ExistingWorkload,
   filterAndScore,
+  hasEffect,
   type LocationLimits,
   type Policy,
   type ReplicaLimit,
@@ -41,12 +41,23 @@ import {
   evaluateCluster,
   type GracePeriods,
 } from "./cluster-state.ts";
+import {
+  concludeDecision,
+  copyStatusIn,
+  type DecidedStep,
+  writtenClusters,
+} from "./conclude-decision.ts";
 import { decidedAssignment } from "./decided-assignment.ts";
 import { fencedAtMs } from "./fencing.ts";
 import { inFlightAfter, inFlightToRecord } from "./in-flight.ts";
-import { type ClusterStep, nextPlacementRecord } from "./next-placement-record.ts";
+import type { ClusterStep } from "./next-placement-record.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
-import { placementEvents, rolloutEvents, scalingEvents } from "./placement-events.ts";
+import {
+  placementEvents,
+  rolloutEvents,
+  type ScaledCluster,
+  scaledClusters,
+} from "./placement-events.ts";
 import {
   type ClusterPlacement,
   clusterRecordsOf,
@@ -57,7 +68,6 @@ import {
   requestedReplicas,
   rolloutRecordOf,
 } from "./placement-record.ts";
-import type { ClusterCopy, ClusterShare, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { isSurplus } from "./retained-replicas.ts";
 import { rolloutUnavailableOf } from "./rollout/copy-rollout-view.ts";
@@ -65,10 +75,12 @@ import type { RolloutPlan } from "./rollout/plan-rollout.ts";
 import type { RolloutRecord } from "./rollout/rollout-record.ts";
 import { workloadRollout } from "./rollout/workload-rollout.ts";
 import { budgetOf, failoverStrategyAnnotation } from "./rollout-policy.ts";
-import { scheduledResultOf } from "./scheduled-condition.ts";
 import { withinSharedLimits } from "./shared-limits.ts";
 import { placeInSingleCluster, type SingleClusterPlacement } from "./single-cluster.ts";
-import type { CopyStatus, ScheduledResult } from "./status-aggregation.ts";
+import type { CopyStatus } from "./status-aggregation.ts";
+import type { ClusterCopy, ClusterShare, PlanInput } from "./stepper/cluster-share.ts";
+import type { Plan } from "./stepper/plan.ts";
+import { step } from "./stepper/step.ts";
 import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -92,6 +104,8 @@ export interface DecideInput {
   readonly gracePeriods: GracePeriods;
   readonly nowMs: number;
   readonly scheduling?: SchedulingContext | undefined;
+  /** The stepper; tests of invariants pass one with a seeded fault. */
+  readonly step?: typeof step;
 }
 
 /**
@@ -118,8 +132,8 @@ export interface Decision {
   readonly status: object;
   /** To be recorded when all is written. */
   readonly events: readonly EventInput[];
-  /** By the name of a copy that is written: to be recorded when that write has succeeded. */
-  readonly scalingEvents?: ReadonlyMap<string, EventInput>;
+  /** By the name of a copy that is written: an Event tells of those whose write has succeeded. */
+  readonly scaled?: ReadonlyMap<string, ScaledCluster>;
   /** The time of the next reconcile if nothing changes until then. */
   readonly requeueAtMs: number | undefined;
   /** The next placement record, to be written before per-cluster objects. */
@@ -155,7 +169,7 @@ export interface EvaluatedCluster {
 }
 
 export function decide(input: DecideInput): Decision {
-  const { strategy, parent, nowMs, takenNames } = input;
+  const { strategy, parent, nowMs } = input;
   const { places: open, assessment, total, problem, placement } = evaluateClusters(input);
   const { clusters, migration } = placeInSingleCluster(open, input, withEviction);
   const replicas = strategy.desiredReplicas(parent);
@@ -169,8 +183,10 @@ export function decide(input: DecideInput): Decision {
     nowMs,
     requestHash: requestHashOf(parent),
   };
-  const request = { replicas, clusters: shares, scaledDownBy, migration };
-  const plan = strategy.plan({ ...request, ...limits, ...moving }, parent);
+  const ordinals = strategy.ordinalsOf?.(input);
+  const request = { replicas, clusters: shares, scaledDownBy, migration, ordinals };
+  const capabilities = strategy.capabilitiesOf?.(parent) ?? strategy.capabilities;
+  const plan = (input.step ?? step)({ ...request, ...limits, ...moving }, capabilities);
   const isDisruptionBlocked = problem !== undefined && input.copies.length > 0;
   const steps = { ...(isDisruptionBlocked ? unchangedPlan(clusters) : plan), migration };
   const { budget } = moving;
@@ -179,47 +195,21 @@ export function decide(input: DecideInput): Decision {
   const rollouts = recordedRollouts(input.record);
   const rollOut = workloadRollout({ strategy, parent, clusters, rollouts, steps, ...pacing });
   const writes = writesOf(input, clusters, { ...steps, rollOut });
-  const written = writtenClusters(writes);
-  const scheduled = scheduledResultOf({
-    replicas,
-    clusters,
-    plan,
-    totalLimit: total,
-    takenNames,
-    problem,
-    refused: refusedClusters(input.record, written),
-    rollout: rollOut,
-  });
-  const isWriting = written.size > 0;
-  const status = strategy.aggregateStatus({
-    strategy,
-    parent,
-    copies: clusters.flatMap((evaluated) => copyStatusOf(evaluated, rollOut)),
-    rollout: rollOut,
-    scheduled,
-    isWriting,
-    nowMs,
-  });
   const isPaused = budget?.isPaused === true;
   const limited = { assessment, maxTotal, isDisruptionBlocked, isPaused };
-  const record = recordAfter(input, { clusters, plan, writes, written, scheduled, ...limited });
-  return {
-    ...writes,
-    record,
-    status,
-    events: [...placementEvents(clusters, writes), ...rolloutEvents(rollouts, rollOut)],
-    scalingEvents: scalingEvents(input, clusters, writes),
-    requeueAtMs: earliest(
-      plan.requeueAtMs,
-      rollOut?.requeueAtMs,
-      ...clusters.map(({ evaluation: { untilMs } }) => untilMs),
-    ),
+  return concludeDecision(input, {
     clusters,
+    assessment,
+    total,
+    problem,
     plan,
+    writes,
     rollout: rollOut,
-    schedulingResult: assessment,
-    totalLimit: total,
-  };
+    copies: clusters.flatMap((evaluated) => copyStatusOf(evaluated, rollOut)),
+    events: [...placementEvents(clusters, writes), ...rolloutEvents(rollouts, rollOut)],
+    scaled: scaledClusters(input, clusters, writes),
+    recorded: recordedAfter(input, { clusters, plan, writes, ...limited }),
+  });
 }
 
 /** The workload's replicas when the replicas of its copies were set. */
@@ -237,35 +227,26 @@ interface DecidedSteps {
   readonly clusters: readonly EvaluatedCluster[];
   readonly plan: Plan;
   readonly writes: Writes;
-  readonly written: ReadonlySet<string>;
-  readonly scheduled: ScheduledResult;
   readonly assessment: SchedulingResult;
   readonly maxTotal: number;
   readonly isDisruptionBlocked: boolean;
   readonly isPaused: boolean;
 }
 
-function recordAfter(input: DecideInput, decided: DecidedSteps): PlacementRecord {
-  const { clusters, plan, writes, written, scheduled, maxTotal, isDisruptionBlocked } = decided;
+function recordedAfter(input: DecideInput, decided: DecidedSteps): DecidedStep["recorded"] {
+  const { clusters, plan, writes, maxTotal, isDisruptionBlocked } = decided;
   const recorded = recordedInFlight(input.record);
   const { requests, ...demand } = resourceDemandOf(input, decided.assessment);
   const inFlight = inFlightAfter({ recorded, clusters, plan, maxTotal, requests, ...demand });
   // Replicas that exist twice while moves are paused are no decision: the last one stays.
   const isDecided =
     !isDisruptionBlocked && !(decided.isPaused && exceedsTotal(input, plan, maxTotal));
-  return nextPlacementRecord({
-    input,
-    clusters,
-    plan,
-    steps: writes.steps,
-    written,
-    scheduled,
+  const isWriting = writtenClusters(writes).size > 0;
+  return {
     requests,
     assignment: isDecided ? decidedAssignment(input, { clusters, plan, inFlight }) : undefined,
-    inFlight: isDisruptionBlocked
-      ? recorded
-      : inFlightToRecord(inFlight, recorded, written.size > 0),
-  });
+    inFlight: isDisruptionBlocked ? recorded : inFlightToRecord(inFlight, recorded, isWriting),
+  };
 }
 
 function recordedRollouts(record: PlacementRecord | undefined): ReadonlyMap<string, RolloutRecord> {
@@ -277,36 +258,19 @@ function recordedRollouts(record: PlacementRecord | undefined): ReadonlyMap<stri
   return found;
 }
 
-/** The clusters whose refused per-cluster objects a decision writes again. */
-export function refusedClusters(
-  record: PlacementRecord | undefined,
-  written: ReadonlySet<string>,
-): readonly ClusterPlacement[] {
-  return (record?.clusters ?? []).filter((one) => one.refusal && written.has(one.name));
-}
-
-/** The clusters whose per-cluster objects a decision writes. */
-export function writtenClusters(
-  writes: Pick<Decision, "creations" | "updates" | "scaleDowns" | "removals">,
-): ReadonlySet<string> {
-  const { creations, updates, scaleDowns, removals } = writes;
-  const all = [...creations, ...updates, ...scaleDowns, ...removals];
-  return new Set(all.map(({ metadata }) => assignedCluster(metadata.labels) ?? ""));
-}
-
 /**
  * The resources that the workload requests in its clusters, and whether any limit applies to them.
  */
 function resourceDemandOf({ strategy, parent }: DecideInput, { quotas }: SchedulingResult) {
-  const { replicaScheduling } = strategy;
+  const { unit } = strategy.capabilities;
   const { requests } = schedulableOf(strategy, parent);
-  const isLimited = quotas.length > 0 && requests.size > 0 && replicaScheduling !== "Duplicated";
-  return { requests, isLimited, isOrdinal: replicaScheduling === "Ordinal" };
+  const isLimited = quotas.length > 0 && requests.size > 0 && unit !== "Everywhere";
+  return { requests, isLimited, isOrdinal: unit === "Ordinal" };
 }
 
 /** A duplicated workload has a copy in every cluster, so its copies never exceed the total. */
 function exceedsTotal({ strategy }: DecideInput, plan: Plan, maxTotal: number): boolean {
-  return strategy.replicaScheduling !== "Duplicated" && isSurplus(plan, maxTotal);
+  return strategy.capabilities.unit !== "Everywhere" && isSurplus(plan, maxTotal);
 }
 
 /**
@@ -340,14 +304,16 @@ function copyStatusOf(
   rollout: RolloutPlan | undefined,
 ): readonly CopyStatus[] {
   if (object === undefined) return [];
-  const { state } = evaluation;
-  const syncError = stringMember(object.metadata.annotations, syncErrorAnnotation(name));
-  const isUnmanaged = share.copy?.isUnmanaged === true || share.copy?.isDeleting === true;
-  const isReachable = state !== "Unreachable" && state !== "Unregistered";
+  const { isUnmanaged = false, isDeleting = false } = share.copy ?? {};
   const roll = rollout?.copies.get(name);
-  const isOutdated = roll?.isOutdated === true;
-  const isRollingOut = roll?.isRolling === true;
-  return [{ cluster: name, object, isReachable, isUnmanaged, syncError, isOutdated, isRollingOut }];
+  return [
+    {
+      ...copyStatusIn(name, object, evaluation.state),
+      isUnmanaged: isUnmanaged || isDeleting,
+      isOutdated: roll?.isOutdated === true,
+      isRollingOut: roll?.isRolling === true,
+    },
+  ];
 }
 
 function readPlacement(
@@ -502,9 +468,9 @@ function withSchedulingResult(
   result: ClusterSchedulingResult | undefined,
 ): ClusterEvaluation {
   if (result === undefined) return clusterEvaluation;
-  if (result.evictionReasons.length > 0) return excluded(clusterEvaluation);
+  if (hasEffect(result, "Evict")) return excluded(clusterEvaluation);
   const isOpen = clusterEvaluation.state === "Ready" || clusterEvaluation.state === "Recovering";
-  return isOpen && result.filterReasons.length > 0
+  return isOpen && hasEffect(result, "Reject")
     ? { ...clusterEvaluation, state: "Cordoned" }
     : clusterEvaluation;
 }
@@ -552,7 +518,7 @@ function clusterCopyOf(
   const { metadata } = object;
   const report = strategy.statusReportOf(object);
   const { isObserved } = report;
-  const isWhole = strategy.replicaScheduling === "Duplicated";
+  const isWhole = strategy.capabilities.unit === "Everywhere";
   return {
     ...strategy.shareOf(object),
     ...report,

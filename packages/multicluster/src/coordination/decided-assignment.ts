@@ -2,12 +2,12 @@
  * The assignment of a decision: the desired replicas, the retained replicas, and the reasons. Pure.
  */
 import { type InFlightByCluster, inFlightReplicas } from "../scheduling/index.ts";
-import { type ClusterShare, isToBeDrained } from "./cluster-share.ts";
 import type { DecideInput, EvaluatedCluster } from "./decide.ts";
 import { type Assignment, assignedReplicasIn, lastAssignment } from "./placement-record.ts";
-import type { Plan } from "./plan-moves.ts";
 import { retainedReplicas, unreachableCopies } from "./retained-replicas.ts";
-import { unschedulableReason } from "./scheduled-condition.ts";
+import { unschedulableReason } from "./rule-records.ts";
+import { type ClusterShare, isToBeDrained } from "./stepper/cluster-share.ts";
+import type { Plan } from "./stepper/plan.ts";
 
 function isReceiving({ state }: ClusterShare): boolean {
   return state === "Ready" || state === "Recovering";
@@ -24,7 +24,7 @@ export function decidedAssignment(
   { clusters, plan, inFlight }: DecidedPlacement,
 ): Assignment {
   const { goal } = plan;
-  const isCopied = strategy.replicaScheduling === "Duplicated";
+  const isCopied = strategy.capabilities.unit === "Everywhere";
   // Copies that should leave and stay for now are not part of the assignment; for replicas, the
   // plan accounts for this.
   const leaving = clusters.filter(({ share }) => isCopied && isToBeDrained(share));
@@ -32,7 +32,7 @@ export function decidedAssignment(
   const shares = [...goal].filter(([name, share]) => share > 0 && isStaying(name));
   const replicas = strategy.desiredReplicas(parent);
   const last = lastAssignment(record);
-  const isOrdinal = strategy.replicaScheduling === "Ordinal";
+  const isOrdinal = strategy.capabilities.unit === "Ordinal";
   const meant = Math.min(replicas, last === undefined ? 0 : assignedReplicasIn(last));
   const left = isOrdinal ? meant - inFlightReplicas(inFlight) : meant;
   const keeping = retainedReplicas(clusters, plan, { meant: left, before: last?.retained });

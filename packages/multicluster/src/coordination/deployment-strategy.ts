@@ -3,15 +3,15 @@
  */
 import { aggregateDeploymentStatus } from "./aggregate-deployment-status.ts";
 import { asDeployment, deployments, replicasOf } from "./deployment.ts";
-import { planMoves } from "./plan-moves.ts";
 import { deploymentRevisions } from "./revisions.ts";
 import { deploymentRollout } from "./rollout/deployment-rollout.ts";
+import { dividedReplicas } from "./stepper/capabilities.ts";
 import type { Strategy } from "./strategy.ts";
 import { conditionsOf, isObserved, statusCount } from "./workload.ts";
 
 export const deploymentStrategy: Strategy = {
   name: "deployments.apps",
-  replicaScheduling: "Divided",
+  capabilities: dividedReplicas,
   workloads: deployments,
   copies: deployments,
   revisions: deploymentRevisions,
@@ -30,7 +30,6 @@ export const deploymentStrategy: Strategy = {
       ),
   }),
   specFor: ({ spec }, { replicas }) => ({ ...spec, replicas }),
-  plan: planMoves,
   rollout: deploymentRollout,
   aggregateStatus: aggregateDeploymentStatus,
 };

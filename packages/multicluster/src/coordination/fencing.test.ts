@@ -5,16 +5,16 @@ import { findCondition } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
 import { type SyncTarget, sharedTargetName, stopBeforeStartLabel } from "../api/index.ts";
 import { newClusterCopy } from "./cluster-copy.ts";
-import type { ClusterCopy, ClusterShare } from "./cluster-share.ts";
 import { type ClusterInfo, clusterInfoOf } from "./cluster-state.ts";
 import { type DecideInput, decide } from "./decide.ts";
 import type { Deployment } from "./deployment.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
 import { FencedClusters, fencedAtMs, fenceMarginMs } from "./fencing.ts";
-import type { Plan } from "./plan-moves.ts";
-import { planOrdinals } from "./plan-ordinals.ts";
-import { planStopBeforeStart } from "./plan-stop-before-start.ts";
 import { failoverStrategyAnnotation } from "./rollout-policy.ts";
+import { dividedOrdinals, singleSchedule } from "./stepper/capabilities.ts";
+import type { ClusterCopy, ClusterShare } from "./stepper/cluster-share.ts";
+import type { Plan } from "./stepper/plan.ts";
+import { step } from "./stepper/step.ts";
 import type { Workload } from "./workload.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
@@ -156,37 +156,36 @@ describe("StopBeforeStart for other kinds", () => {
   const stepOf = ({ next }: Plan) => Object.fromEntries(next);
 
   it("ordinals of an Unreachable cluster move when its agent has stopped them and its copy says 0 replicas", () => {
-    const step = (...of: Parameters<typeof shares>) =>
-      stepOf(planOrdinals({ replicas: 4, first: 0, clusters: shares(...of) }));
+    const next = (...of: Parameters<typeof shares>) =>
+      stepOf(step({ replicas: 4, scaledDownBy: 0, clusters: shares(...of) }, dividedOrdinals));
     const [two, west] = [has(2, { start: 0 }), has(2, { start: 2 })];
-    assert.deepEqual(step(false, two, west), { east: 2, west: 2 });
-    assert.deepEqual(step(true, two, west), { east: 0, west: 2 });
-    assert.deepEqual(step(true, has(0, { start: 0, running: 2 }), west), { east: 0, west: 4 });
+    assert.deepEqual(next(false, two, west), { east: 2, west: 2 });
+    assert.deepEqual(next(true, two, west), { east: 0, west: 2 });
+    assert.deepEqual(next(true, has(0, { start: 0, running: 2 }), west), { east: 0, west: 4 });
     // The cluster has no ordinals when it is back.
     const back = shares(false, has(0, { start: 0 }), has(4, { start: 0 })).map((one) => ({
       ...one,
       state: "Ready" as const,
     }));
-    assert.deepEqual(stepOf(planOrdinals({ replicas: 4, first: 0, clusters: back })), {
-      east: 0,
-      west: 4,
-    });
+    assert.deepEqual(
+      stepOf(step({ replicas: 4, scaledDownBy: 0, clusters: back }, dividedOrdinals)),
+      { east: 0, west: 4 },
+    );
   });
 
   it("a single workload waits for fencing, too", () => {
-    const step = (canRest: boolean, ...of: Parameters<typeof shares>) =>
-      stepOf(planStopBeforeStart({ replicas: 1, clusters: shares(...of), canRest }));
+    const singleStep = (clusters: readonly ClusterShare[], mayRest: boolean) =>
+      step({ replicas: 1, scaledDownBy: 0, clusters }, { ...singleSchedule, mayRest });
+    const next = (canRest: boolean, ...of: Parameters<typeof shares>) =>
+      stepOf(singleStep(shares(...of), canRest));
     for (const canRest of [true, false]) {
-      assert.deepEqual(step(canRest, false, has(1)), { east: 1 });
-      assert.deepEqual(step(canRest, true, has(1)), { east: canRest ? 0 : "remove" });
+      assert.deepEqual(next(canRest, false, has(1)), { east: 1 });
+      assert.deepEqual(next(canRest, true, has(1)), { east: canRest ? 0 : "remove" });
     }
-    assert.deepEqual(step(true, true, has(0)), { east: 0, west: 1 });
-    assert.deepEqual(step(false, true, has(1, { isDeleting: true })), { west: 1 });
+    assert.deepEqual(next(true, true, has(0)), { east: 0, west: 1 });
+    assert.deepEqual(next(false, true, has(1, { isDeleting: true })), { west: 1 });
     const unasked = shares(false, has(1)).map(({ isFenced: _, ...one }) => one);
-    assert.deepEqual(stepOf(planStopBeforeStart({ replicas: 1, clusters: unasked })), {
-      east: 1,
-      west: 1,
-    });
+    assert.deepEqual(stepOf(singleStep(unasked, false)), { east: 1, west: 1 });
   });
 });
 

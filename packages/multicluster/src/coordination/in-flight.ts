@@ -14,7 +14,7 @@ import {
   reservationOf,
 } from "../scheduling/index.ts";
 import type { EvaluatedCluster } from "./decide.ts";
-import type { Plan } from "./plan-moves.ts";
+import type { Plan } from "./stepper/plan.ts";
 
 export interface MoveInProgress {
   /** The in-flight replicas that the record has. */

@@ -35,6 +35,7 @@ export { isPropagated, withPropagatedTargets } from "./dependencies/propagated-t
 export { podReferences } from "./dependencies/references.ts";
 export { deploymentStrategy } from "./deployment-strategy.ts";
 export { customStrategy } from "./kinds/custom.ts";
+export type { MetadataInformers } from "./metadata-informers.ts";
 export {
   type ClaimTemplate,
   claimPhaseIn,
@@ -46,11 +47,25 @@ export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./pla
 export { isSameDecision, type PlacementRecord, requestedOrdinals } from "./placement-record.ts";
 export { podTemplateOf } from "./pod-template.ts";
 export type { CopyRollout } from "./rollout/plan-rollout.ts";
-export { unschedulableReason } from "./scheduled-condition.ts";
+export {
+  clusterStateRule,
+  groupedCounts,
+  recordText,
+  rejectionsOf,
+  unschedulableReason,
+} from "./rule-records.ts";
+export { scheduledRules } from "./scheduled-condition.ts";
+export {
+  copyEverywhere,
+  dividedReplicas,
+  singleOverlapping,
+  singleRunningOnce,
+} from "./stepper/capabilities.ts";
 export type { Strategy } from "./strategy.ts";
 export {
   metadataAndTargets,
   metadataClusters,
+  sharedMetadata,
   type WatchedClustersOptions,
 } from "./watched-clusters.ts";
-export type { Workload } from "./workload.ts";
+export type { Workload, WorkloadCondition } from "./workload.ts";

@@ -3,11 +3,11 @@
  * each cluster. Pure.
  */
 import type { ReplicaLimit, SharedReplicaLimit } from "../scheduling/index.ts";
-import { type ClusterShare, isToBeDrained, isUnreachable } from "./cluster-share.ts";
 import type { EvaluatedCluster } from "./decide.ts";
-import { distribute } from "./distribute.ts";
 import { type Assignment, assignedReplicasIn } from "./placement-record.ts";
-import { eligibleClusters } from "./replica-assignment.ts";
+import { eligibleClusters } from "./stepper/assign-replicas.ts";
+import { type ClusterShare, isToBeDrained, isUnreachable } from "./stepper/cluster-share.ts";
+import { distribute } from "./stepper/distribute.ts";
 
 export interface LimitDistribution {
   /** The last placement record. */

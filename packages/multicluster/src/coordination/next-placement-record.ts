@@ -15,9 +15,6 @@ import {
 import type { ClusterState } from "./cluster-state.ts";
 import type { DecideInput, EvaluatedCluster } from "./decide.ts";
 import { assignmentReasons } from "./decided-assignment.ts";
-import type { MoveState } from "./move-machine.ts";
-import type { MoveRecord } from "./move-record.ts";
-import type { OrdinalRange } from "./ordinal-ranges.ts";
 import {
   type Assignment,
   clusterRecordsOf,
@@ -25,14 +22,18 @@ import {
   RecordedTemplates,
   recordedMove,
   recordedRollout,
+  requestedOrdinals,
   requestedReplicas,
   rolloutRecordOf,
   withDecision,
 } from "./placement-record.ts";
-import type { Plan } from "./plan-moves.ts";
 import type { RolloutRecord } from "./rollout/rollout-record.ts";
-import { unschedulableReason } from "./scheduled-condition.ts";
+import { unschedulableReason } from "./rule-records.ts";
 import { type ScheduledResult, withTransitionTimes } from "./status-aggregation.ts";
+import type { MoveState } from "./stepper/move-machine.ts";
+import type { MoveRecord } from "./stepper/move-record.ts";
+import type { OrdinalRange } from "./stepper/ordinal-ranges.ts";
+import type { Plan } from "./stepper/plan.ts";
 import type { WorkloadCondition } from "./workload.ts";
 
 export interface NextRecordInput {
@@ -71,7 +72,8 @@ export function nextPlacementRecord(next: NextRecordInput): PlacementRecord {
   const replicas = strategy.desiredReplicas(parent);
   const before = clusterRecordsOf(record);
   const templates = new RecordedTemplates();
-  const ordinals = strategy.ordinals?.();
+  const isOrdinal = strategy.capabilities.unit === "Ordinal";
+  const ordinals = isOrdinal ? (plan.requestedOrdinals ?? stillRequested(next.input)) : undefined;
   const clusters = next.clusters.flatMap((one) => {
     const wanted = ordinals?.get(one.name);
     return (
@@ -98,6 +100,15 @@ export function nextPlacementRecord(next: NextRecordInput): PlacementRecord {
       nowMs,
     ),
   };
+}
+
+/**
+ * While nothing new can be requested: the previous requests, without clusters that are Unregistered
+ * since. Claims do not move to such clusters.
+ */
+function stillRequested({ record, targets }: DecideInput): ReadonlyMap<string, OrdinalRange> {
+  const registered = new Set(targets.map(({ name }) => name));
+  return new Map([...requestedOrdinals(record)].filter(([cluster]) => registered.has(cluster)));
 }
 
 function nextCluster(

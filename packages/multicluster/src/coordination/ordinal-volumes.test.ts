@@ -10,10 +10,10 @@ import { stateLabel, volumeClusterAnnotation, volumesAnnotation } from "../api/i
 import { newClusterCopy } from "./cluster-copy.ts";
 import { type ClusterInfo, clusterInfoOf } from "./cluster-state.ts";
 import { statefulSetStrategy } from "./kinds/stateful-set.ts";
-import type { OrdinalRange } from "./ordinal-ranges.ts";
 import { ordinalVolumesOf } from "./ordinal-volumes.ts";
 import { requestedOrdinals } from "./placement-record.ts";
-import type { OrdinalVolumes } from "./plan-ordinals.ts";
+import type { OrdinalVolumes } from "./stepper/move-ordinals.ts";
+import type { OrdinalRange } from "./stepper/ordinal-ranges.ts";
 import { applyPlan, checkDisjoint, OrdinalCluster, plan } from "./test-support/ordinal-clusters.ts";
 import type { Workload } from "./workload.ts";
 

@@ -15,7 +15,7 @@ import {
   volumesAnnotation,
 } from "../api/index.ts";
 import type { ClusterInfo } from "./cluster-state.ts";
-import type { OrdinalVolumes } from "./plan-ordinals.ts";
+import type { OrdinalVolumes } from "./stepper/move-ordinals.ts";
 import type { Workload } from "./workload.ts";
 
 export interface ClaimTemplate {

@@ -3,6 +3,7 @@
  * of their kind reserves their resources, as for every workload, and opens their limit gate. A
  * workload that does not fit waits for capacity, and an Event says why.
  */
+import { isPatchError } from "@kcp-ts/machinery/patch";
 import {
   type Client,
   type EventRecorder,
@@ -13,10 +14,13 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedTargets,
+  diffHash,
   isUpsynced,
   type LimitGate,
   limitGateAnnotation,
   limitGateOf,
+  specDiffOf,
+  withSpecDiff,
 } from "../api/index.ts";
 import {
   filterAndScore,
@@ -133,9 +137,6 @@ function decideGates(
   { strategy, targets, reservations }: PinnedWork,
 ): ReadonlyMap<string, LimitGate> {
   const { labels, annotations, generation = 0 } = workload.metadata;
-  const replicas = strategy.desiredReplicas(workload);
-  const schedulable = schedulableOf(strategy, workload);
-  const wanted = reservationOf(schedulable.requests, replicas);
   const gates = new Map<string, LimitGate>();
   const held = new Map<string, ResourceAmounts>();
   let isWaiting = false;
@@ -143,6 +144,12 @@ function decideGates(
     const before = limitGateOf(annotations, target) ?? {};
     const candidate = targets.find(({ name }) => name === target);
     if (candidate === undefined) continue;
+    const diff = specDiffOf(annotations, target);
+    const patched = diff === undefined ? workload : asPatched(workload, diff, strategy);
+    const specDiff = diff === undefined ? {} : { specDiff: diffHash(diff) };
+    const replicas = strategy.desiredReplicas(patched);
+    const schedulable = schedulableOf(strategy, patched);
+    const wanted = reservationOf(schedulable.requests, replicas);
     const scheduling = reservations?.snapshot(key, workload);
     const result = filterAndScore({
       ...scheduling,
@@ -158,23 +165,30 @@ function decideGates(
     // Resources that are reserved stay so, whatever the sums are, as for every workload.
     const isReserved = isCovered(wanted, parseResourceAmounts(before.reserved));
     if (isReserved || limit === undefined || limit.replicas >= replicas) {
-      gates.set(target, { generation, reserved: formatResourceAmounts(wanted) });
+      gates.set(target, { generation, ...specDiff, reserved: formatResourceAmounts(wanted) });
       held.set(target, wanted);
       continue;
     }
     isWaiting = true;
-    const { generation: granted, reserved } = before;
+    const { message: _, ...granted } = before;
     const message = `${limit.replicas}/${replicas} replicas fit: ${limit.reason}`;
     // What was reserved before is in the cluster, and stays.
-    gates.set(target, {
-      ...(granted === undefined ? {} : { generation: granted }),
-      ...(reserved === undefined ? {} : { reserved }),
-      message,
-    });
-    if (reserved !== undefined) held.set(target, parseResourceAmounts(reserved));
+    gates.set(target, { ...granted, message });
+    if (granted.reserved !== undefined) held.set(target, parseResourceAmounts(granted.reserved));
   }
   reservations?.reservePinned(key, workload, held, isWaiting);
   return gates;
+}
+
+/** The workload as the cluster gets it; an invalid diff keeps it from the cluster. */
+function asPatched(workload: Workload, diff: string, strategy: Strategy): Workload {
+  try {
+    const patched: Workload = { ...workload, spec: withSpecDiff(workload.spec, diff) };
+    return strategy.accept(patched) ?? workload;
+  } catch (error) {
+    if (isPatchError(error)) return workload;
+    throw error;
+  }
 }
 
 function isCovered(wanted: ResourceAmounts, reserved: ResourceAmounts): boolean {
@@ -195,6 +209,7 @@ function isSameGate(one: LimitGate, other: LimitGate): boolean {
   return (
     one.generation === other.generation &&
     one.message === other.message &&
+    one.specDiff === other.specDiff &&
     JSON.stringify(one.reserved) === JSON.stringify(other.reserved)
   );
 }

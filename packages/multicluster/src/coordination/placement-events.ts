@@ -4,6 +4,7 @@ import { assignedCluster } from "../api/index.ts";
 import type { DecideInput, EvaluatedCluster, Writes } from "./decide.ts";
 import type { RolloutPlan } from "./rollout/plan-rollout.ts";
 import type { RolloutRecord } from "./rollout/rollout-record.ts";
+import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
 export function placementEvents(
@@ -18,34 +19,49 @@ export function placementEvents(
   }));
 }
 
-/** By the name of the copy that is written: the Event to record when the write has succeeded. */
-export function scalingEvents(
+/** A change of a cluster's replicas, or of the completions of a Job. */
+export interface ScaledCluster {
+  readonly cluster: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** By the name of the copy that is written. */
+export function scaledClusters(
   { strategy }: DecideInput,
   clusters: readonly EvaluatedCluster[],
   { creations, updates, scaleDowns, removals }: Writes,
-): ReadonlyMap<string, EventInput> {
+): ReadonlyMap<string, ScaledCluster> {
   const before = replicasBefore(clusters);
-  const events = new Map<string, EventInput>();
+  const scaled = new Map<string, ScaledCluster>();
   const add = (copy: ObjectInput<Workload>, to: number) => {
     const cluster = assignedCluster(copy.metadata.labels) ?? "";
     const from = before.get(cluster) ?? 0;
-    if (from !== to) events.set(copy.metadata.name ?? "", scaledCluster(cluster, from, to));
+    if (from !== to) scaled.set(copy.metadata.name ?? "", { cluster, from, to });
   };
   for (const copy of [...creations, ...updates, ...scaleDowns])
     add(copy, strategy.shareOf(copy as Workload).replicas);
   for (const copy of removals) add(copy, 0);
-  return events;
+  return scaled;
 }
 
-export function scaledCluster(
-  cluster: string,
-  from: number,
-  to: number,
-  what = "replicas",
-): EventInput {
-  const message = `scaled ${cluster} from ${from} to ${to} ${what}`;
-  return { type: "Normal", reason: "ScaledCluster", message };
+/** One Event for all clusters of a decision whose copies were written. */
+export function scalingEvents(
+  scaled: readonly ScaledCluster[],
+  strategy: Pick<Strategy, "workloads">,
+): readonly EventInput[] {
+  if (scaled.length === 0) return [];
+  const what = strategy.workloads.kind === "Job" ? "completions" : "replicas";
+  const named = scaled.slice(0, namedClustersMax);
+  const each = named.map(({ cluster, from, to }) => `${cluster} from ${from} to ${to}`);
+  const more = scaled.length - named.length;
+  const others = more > 0 ? `, and ${more} more clusters` : "";
+  const message = `scaled ${each.join(", ")} ${what}${others}`;
+  return [{ type: "Normal", reason: "ScaledCluster", message }];
 }
+
+/** Names of clusters are long, and messages of Events have 1,024 characters. */
+const namedClustersMax = 10;
 
 function replicasBefore(clusters: readonly EvaluatedCluster[]): ReadonlyMap<string, number> {
   return new Map(clusters.map(({ name, share }) => [name, share.copy?.replicas ?? 0]));

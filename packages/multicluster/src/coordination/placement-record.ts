@@ -12,9 +12,9 @@ import {
   type WorkloadPlacementStatus,
 } from "../api/index.ts";
 import { type InFlightByCluster, parseResourceAmounts } from "../scheduling/index.ts";
-import type { MoveRecord } from "./move-record.ts";
-import type { OrdinalRange } from "./ordinal-ranges.ts";
 import { type RolloutRecord, templateHash } from "./rollout/rollout-record.ts";
+import type { MoveRecord } from "./stepper/move-record.ts";
+import type { OrdinalRange } from "./stepper/ordinal-ranges.ts";
 
 export type PlacementRecord = WorkloadPlacementStatus;
 export type { ClusterPlacement } from "../api/index.ts";

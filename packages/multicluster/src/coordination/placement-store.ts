@@ -1,7 +1,13 @@
 /** Reads and writes the WorkloadPlacement of a workload, whose status is the placement record. */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { apiVersionOf, type Client, type ObjectKey, type Resource } from "@kcp-ts/sdk";
-import { type WorkloadPlacement, workloadPlacementName, workloadPlacements } from "../api/index.ts";
+import {
+  movedReplicas,
+  placementDecisions,
+  type WorkloadPlacement,
+  workloadPlacementName,
+  workloadPlacements,
+} from "../api/index.ts";
 import { ownerReference, withoutInternalKeys } from "./cluster-copy.ts";
 import { isSameRecord, type PlacementRecord } from "./placement-record.ts";
 import type { Workload } from "./workload.ts";
@@ -22,6 +28,21 @@ export async function readPlacement(
 ): Promise<WorkloadPlacement | undefined> {
   const key = { namespace, name: workloadPlacementName(workloads, name) };
   return await client.resource(workloadPlacements).find(key, { signal });
+}
+
+/**
+ * Deletes the record of a workload that was deleted without its dependents. With its owner the
+ * garbage collector deletes it, and nobody else may.
+ */
+export async function deleteOrphanedPlacement(
+  client: Client,
+  workloads: Resource<Workload>,
+  key: ObjectKey,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = await readPlacement(client, workloads, key, signal);
+  if (found === undefined || (found.metadata.ownerReferences ?? []).length > 0) return;
+  await client.resource(workloadPlacements).sameVersion(found).remove({ signal });
 }
 
 export function storedPlacement(
@@ -59,12 +80,33 @@ export async function writePlacement(
       spec: { workloadRef: { apiVersion: apiVersionOf(workloads), kind: workloads.kind, name } },
       status: record,
     };
-    return { object: await resource.create(placement, { signal }), record };
+    const created = await resource.create(placement, { signal });
+    countDecision(workloads.kind, undefined, record);
+    return { object: created, record };
   }
   const isLabelled = jsonEqual(labels as JsonValue, (object.metadata.labels ?? {}) as JsonValue);
   if (isLabelled && isSameRecord(stored.record, record)) return stored;
   const ownerReferences = [ownerReference(workloads, parent)];
   const metadata = { ...object.metadata, labels, ownerReferences };
   const written = await resource.update({ ...object, metadata, status: record }, { signal });
+  countDecision(workloads.kind, stored.record, record);
   return { object: written, record };
+}
+
+function countDecision(
+  kind: string,
+  before: PlacementRecord | undefined,
+  after: PlacementRecord,
+): void {
+  placementDecisions.with({ kind }).increment();
+  const old = new Map((before?.clusters ?? []).map(({ name, desired = 0 }) => [name, desired]));
+  let [more, fewer] = [0, 0];
+  for (const { name, desired = 0 } of after.clusters ?? []) {
+    const change = desired - (old.get(name) ?? 0);
+    old.delete(name);
+    if (change > 0) more += change;
+    else fewer -= change;
+  }
+  for (const desired of old.values()) fewer += desired;
+  movedReplicas.increment(Math.min(more, fewer));
 }

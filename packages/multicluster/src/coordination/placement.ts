@@ -17,9 +17,9 @@ import {
   SelectorSyntaxError,
 } from "@kcp-ts/machinery/selectors";
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
-import { weightMax } from "./distribute.ts";
 import { PlacementError } from "./placement-error.ts";
 import { type Failover, failoverOf, type Rollout, rolloutOf } from "./rollout-policy.ts";
+import { weightMax } from "./stepper/distribute.ts";
 import { replicasMax } from "./workload.ts";
 
 export { PlacementError } from "./placement-error.ts";

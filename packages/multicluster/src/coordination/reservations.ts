@@ -21,7 +21,8 @@ import {
   type SchedulingSubject,
   workloadKindKey,
 } from "../scheduling/index.ts";
-import { type Decision, schedulableOf, writtenClusters } from "./decide.ts";
+import { writtenClusters } from "./conclude-decision.ts";
+import { type Decision, schedulableOf } from "./decide.ts";
 import { observePinned } from "./pinned-workload.ts";
 import { recordedInFlight } from "./placement-record.ts";
 import type { Strategy } from "./strategy.ts";
@@ -130,7 +131,7 @@ export class Reservations {
    * not take their capacity meanwhile.
    */
   #underWay(workload: Workload, { plan, totalLimit, record }: Decision): number {
-    if (this.#strategy.replicaScheduling !== "Ordinal") return 0;
+    if (this.#strategy.capabilities.unit !== "Ordinal") return 0;
     let given = plan.unscheduled;
     for (const share of plan.goal.values()) given += share;
     // The in-flight replicas of the record are visible to every coordinator.

@@ -2,10 +2,11 @@
  * Retained replicas: replicas that a decision leaves in a cluster that they should leave, because
  * no feasible cluster exists or because moves are paused.
  */
-import { isUnreachable } from "./cluster-share.ts";
+
 import type { EvaluatedCluster } from "./decide.ts";
 import type { Shares } from "./placement-record.ts";
-import type { Plan } from "./plan-moves.ts";
+import { isUnreachable } from "./stepper/cluster-share.ts";
+import type { Plan } from "./stepper/plan.ts";
 
 /**
  * The assigned replicas that have no feasible cluster now and stay. Replicas that were retained

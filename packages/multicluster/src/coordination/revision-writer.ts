@@ -42,8 +42,8 @@ export async function readRevisions(
 }
 
 export interface RevisionUpdate {
-  /** The workload with its newest resourceVersion. */
-  readonly parent: Workload;
+  /** The number of the newest revision, for kinds that carry it in an annotation. */
+  readonly number?: number;
   readonly events: readonly EventInput[];
 }
 
@@ -55,7 +55,7 @@ export async function writeRevisionHistory(
   signal: AbortSignal,
 ): Promise<RevisionUpdate> {
   const plan = found === undefined ? undefined : planRevisions(parent, found, form);
-  if (plan === undefined) return { parent, events: [] };
+  if (plan === undefined) return { events: [] };
   try {
     await writeRevisions(client.resource(form.resource), plan, signal);
   } catch (error) {
@@ -63,10 +63,10 @@ export async function writeRevisionHistory(
     if (reason === undefined) throw error;
     // A missing history does not stop the workload itself.
     const message = `revision ${plan.number} is not recorded, and cannot be undone to: ${(error as Error).message}`;
-    return { parent, events: [{ type: "Warning", reason: "RevisionNotRecorded", message }] };
+    return { events: [{ type: "Warning", reason: "RevisionNotRecorded", message }] };
   }
-  if (form !== deploymentRevisions) return { parent, events: [] };
-  return { parent: await numbered(client, parent, plan.number, signal), events: [] };
+  // Deployments carry the revision number in an annotation; sets have no field for it.
+  return form === deploymentRevisions ? { number: plan.number, events: [] } : { events: [] };
 }
 
 /** Errors that a retry does not change. */
@@ -95,18 +95,25 @@ async function writeRevisions(
   }
 }
 
-/** Deployments carry the revision number in an annotation; sets have no field for it. */
-async function numbered(
+export function hasRevisionNumber({ metadata }: Workload, number: number | undefined): boolean {
+  return number === undefined || metadata.annotations?.[revisionAnnotation] === String(number);
+}
+
+export function withRevisionNumber(workload: Workload, number: number | undefined): Workload {
+  if (number === undefined) return workload;
+  const { metadata } = workload;
+  const annotations = { ...metadata.annotations, [revisionAnnotation]: String(number) };
+  return { ...workload, metadata: { ...metadata, annotations } };
+}
+
+/** A custom resource with the name of Deployments takes no annotations with its status. */
+export async function writeRevisionNumber(
   client: Client,
-  parent: Workload,
-  number: number,
+  workload: Workload,
+  number: number | undefined,
   signal: AbortSignal,
-): Promise<Workload> {
-  const text = String(number);
-  if (parent.metadata.annotations?.[revisionAnnotation] === text) return parent;
-  const metadata = { annotations: { [revisionAnnotation]: text } };
-  return await client
-    .resource(deployments)
-    .sameVersion(parent)
-    .mergePatch({ metadata }, { signal });
+): Promise<void> {
+  if (hasRevisionNumber(workload, number)) return;
+  const metadata = { annotations: { [revisionAnnotation]: String(number) } };
+  await client.resource(deployments).sameVersion(workload).mergePatch({ metadata }, { signal });
 }

@@ -20,7 +20,7 @@
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import type { FailoverStrategy } from "../api/index.ts";
 import { PlacementError } from "./placement-error.ts";
-import type { RolloutBudget } from "./plan-moves.ts";
+import type { RolloutBudget } from "./stepper/cluster-share.ts";
 
 export const maxSurgeAnnotation = "workload.kcp.io/max-surge";
 export const maxUnavailableAnnotation = "workload.kcp.io/max-unavailable";

@@ -3,18 +3,18 @@
  * when nothing progresses without help, in Progressing.
  */
 import { softFinalizersAnnotation } from "../api/index.ts";
-import type { ClusterSchedulingResult, ReplicaLimit } from "../scheduling/index.ts";
-import type { ClusterState } from "./cluster-state.ts";
-import type { MoveState } from "./move-machine.ts";
+import type { ReplicaLimit } from "../scheduling/index.ts";
 import type { ClusterPlacement } from "./placement-record.ts";
-import type { ClusterShare, Plan } from "./plan-moves.ts";
 import type { RolloutPlan } from "./rollout/plan-rollout.ts";
 import { rolloutMessage } from "./rollout/rollout-message.ts";
+import { type RuledCluster, unavailability } from "./rule-records.ts";
 import type { ScheduledResult } from "./status-aggregation.ts";
+import type { MoveState } from "./stepper/move-machine.ts";
+import type { Plan } from "./stepper/plan.ts";
 
 export interface ScheduledInput {
   readonly replicas: number;
-  readonly clusters: readonly ScheduledCluster[];
+  readonly clusters: readonly RuledCluster[];
   readonly plan: Plan;
   /** The limit on replicas over all clusters. */
   readonly totalLimit?: ReplicaLimit | undefined;
@@ -27,55 +27,143 @@ export interface ScheduledInput {
   readonly rollout?: RolloutPlan | undefined;
 }
 
-interface ScheduledCluster {
-  readonly name: string;
-  readonly share: ClusterShare;
-  readonly schedulingResult?: ClusterSchedulingResult | undefined;
+/** A reason of the condition Scheduled; the first rule that finds something decides. */
+export interface ScheduledRule {
+  /** Whether the assignment causes it, or a step towards the assignment. */
+  readonly phase: "Assign" | "Step";
+  readonly reasons: readonly string[];
+  readonly does: string;
+  check(input: ScheduledInput): ScheduledResult | undefined;
 }
 
+export const scheduledRules: readonly ScheduledRule[] = [
+  {
+    phase: "Assign",
+    reasons: ["InvalidPlacement"],
+    does: "the placement annotations or overrides of the workload cannot be used; nothing changes",
+    check: ({ problem }) =>
+      problem === undefined
+        ? undefined
+        : pending("InvalidPlacement", `${problem}; the placement stays as it is`),
+  },
+  {
+    phase: "Assign",
+    reasons: ["Forbidden", "Invalid", "Refused"],
+    does: "the server refuses a per-cluster object, because of a quota, a webhook or a policy",
+    check: refusedWrites,
+  },
+  {
+    phase: "Assign",
+    reasons: ["NameConflict"],
+    does: "other objects have the names of per-cluster objects",
+    check({ takenNames, plan }) {
+      if (takenNames.size === 0 || plan.unscheduled === 0) return undefined;
+      const names = [...takenNames].sort().join(", ");
+      return blocked("NameConflict", `other objects have the names of its copies: ${names}`);
+    },
+  },
+  {
+    phase: "Assign",
+    reasons: ["Unschedulable"],
+    does: "no cluster is registered",
+    check: ({ clusters }) =>
+      clusters.every(({ share }) => share.state === "Unregistered")
+        ? blocked("Unschedulable", nextStep)
+        : undefined,
+  },
+  {
+    phase: "Assign",
+    reasons: ["OrdinalRangeExhausted"],
+    does: "a cluster has one range of ordinals, and no cluster that accepts more has a range beside these",
+    check: ({ plan: { unschedulableReason, unscheduled } }) =>
+      unschedulableReason === undefined
+        ? undefined
+        : { ...blocked("OrdinalRangeExhausted", unschedulableReason), isBlocked: unscheduled > 0 },
+  },
+  {
+    phase: "Assign",
+    reasons: ["PartiallyScheduled", "Unschedulable"],
+    does: "no cluster takes some of the replicas: the records of all clusters, counted by message",
+    check: (input) => (input.plan.unscheduled > 0 ? blocked(...shortage(input)) : undefined),
+  },
+  {
+    phase: "Step",
+    reasons: ["AwaitingFencing"],
+    does: "StopBeforeStart: an Unreachable cluster may still run its replicas",
+    check: ({ clusters }) => awaitingFencing(clusters),
+  },
+  {
+    phase: "Step",
+    reasons: ["RolledBack"],
+    does: "replicas missed the progress deadline",
+    check: ({ plan }) => rolledBack(plan),
+  },
+  {
+    phase: "Step",
+    reasons: ["Paused"],
+    does: "replicas are to leave a cluster, and moves are paused",
+    check: ({ plan, clusters }) => paused(plan, clusters),
+  },
+  {
+    phase: "Step",
+    reasons: ["DisruptionBlocked"],
+    does: "soft finalizers keep replicas that are replaced",
+    check: ({ plan }) => disruptionBlocked(plan),
+  },
+  {
+    phase: "Step",
+    reasons: ["Migrating"],
+    does: "replicas leave when their replacements are available",
+    check: ({ plan, clusters }) => migrating(plan, clusters),
+  },
+  {
+    phase: "Step",
+    reasons: ["SurgeLimited", "WaitingForVolumes", "WaitingForTermination"],
+    does: "replicas start later: after maxSurge, their volumes, or the replicas that they replace",
+    check: ({ plan }) => deferred(plan),
+  },
+  {
+    phase: "Step",
+    reasons: ["RollingOut", "Paused", "RolledBack"],
+    does: "all replicas are where they should be; their template is not everywhere the newest",
+    check: ({ plan, rollout }) => rollingOut(plan, rollout),
+  },
+  {
+    phase: "Step",
+    reasons: ["AllReplicasScheduled"],
+    does: "all replicas are where they should be",
+    check: ({ plan }) => allScheduled(plan),
+  },
+];
+
 export function scheduledResultOf(input: ScheduledInput): ScheduledResult {
-  const { clusters, plan, takenNames, problem, refused = [], rollout } = input;
-  const blocked = (reason: string, message: string): ScheduledResult => ({
-    isScheduled: false,
-    isBlocked: true,
-    reason,
-    message,
-  });
-  if (problem !== undefined) {
-    return {
-      ...blocked("InvalidPlacement", `${problem}; the placement stays as it is`),
-      isBlocked: false,
-    };
+  for (const { phase, check } of scheduledRules) {
+    const result = check(input);
+    if (result === undefined) continue;
+    const unreachable = input.clusters.filter(
+      ({ share }) => share.state === "Unreachable" && share.copy,
+    );
+    if (phase === "Assign" || unreachable.length === 0) return result;
+    const names = unreachable.map(({ name }) => name).join(", ");
+    return { ...result, message: `${result.message}; unreachable: ${names}` };
   }
+  return allScheduled(input.plan);
+}
+
+/** Nothing progresses without a change by a user. */
+function blocked(reason: string, message: string): ScheduledResult {
+  return { isScheduled: false, isBlocked: true, reason, message };
+}
+
+function pending(reason: string, message: string): ScheduledResult {
+  return { isScheduled: false, isBlocked: false, reason, message };
+}
+
+function refusedWrites({ refused = [] }: ScheduledInput): ScheduledResult | undefined {
   const [first] = refused;
-  if (first?.refusal !== undefined) {
-    const texts = refused.map(({ name, refusal }) => `${name}: ${refusal?.message}`);
-    return blocked(first.refusal.reason, texts.join("; "));
-  }
-  if (takenNames.size > 0 && plan.unscheduled > 0) {
-    const names = [...takenNames].sort().join(", ");
-    return blocked("NameConflict", `other objects have the names of its copies: ${names}`);
-  }
-  if (clusters.every(({ share }) => share.state === "Unregistered"))
-    return blocked("Unschedulable", nextStep);
-  if (plan.unschedulableReason !== undefined) {
-    const result = blocked("OrdinalRangeExhausted", plan.unschedulableReason);
-    return { ...result, isBlocked: plan.unscheduled > 0 };
-  }
-  if (plan.unscheduled > 0) return blocked(...shortage(input));
-  const result =
-    awaitingFencing(clusters) ??
-    rolledBack(plan) ??
-    paused(plan, clusters) ??
-    disruptionBlocked(plan) ??
-    migrating(plan, clusters) ??
-    deferred(plan) ??
-    rollingOut(plan, rollout) ??
-    allScheduled(plan);
-  const unreachable = clusters.filter(({ share }) => share.state === "Unreachable" && share.copy);
-  if (unreachable.length === 0) return result;
-  const names = unreachable.map(({ name }) => name).join(", ");
-  return { ...result, message: `${result.message}; unreachable: ${names}` };
+  if (first?.refusal === undefined) return undefined;
+  const texts = refused.map(({ name, refusal }) => `${name}: ${refusal?.message}`);
+  return blocked(first.refusal.reason, texts.join("; "));
 }
 
 /**
@@ -102,63 +190,12 @@ function shortage({
   ];
 }
 
-function unavailability(clusters: readonly ScheduledCluster[]): string {
-  const counts = new Map<string, number>();
-  let available = 0;
-  for (const cluster of clusters) {
-    const reasons = unschedulableReasons(cluster);
-    if (reasons.length === 0) available++;
-    for (const { reason } of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  }
-  const counted = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-  const groups = counted.map(([reason, count]) => `${count} ${reason}`).join(", ");
-  const head = `${available}/${clusters.length} clusters are available`;
-  return groups === "" ? head : `${head}: ${groups}`;
-}
-
-interface UnschedulableReason {
-  /** The same for all clusters that it is true of. */
-  readonly reason: string;
-  readonly detail?: string | undefined;
-}
-
-/** What keeps replicas from a cluster; none when nothing does. */
-function unschedulableReasons(cluster: ScheduledCluster): readonly UnschedulableReason[] {
-  const { share, schedulingResult } = cluster;
-  const { evictionReasons = [], filterReasons = [], maxReplicas } = schedulingResult ?? {};
-  const refusals = [...evictionReasons, ...filterReasons];
-  if (refusals.length > 0) return refusals.map((reason) => ({ reason }));
-  const isOpen = share.state === "Ready" || share.state === "Recovering";
-  if (!isOpen) return [{ reason: stateTexts[share.state] }];
-  return maxReplicas === undefined ? [] : [maxReplicas];
-}
-
-/**
- * The same for one cluster, with all that is known; undefined when nothing keeps replicas from it.
- */
-export function unschedulableReason(cluster: ScheduledCluster): string | undefined {
-  const texts = unschedulableReasons(cluster).map(({ reason, detail }) =>
-    detail === undefined ? reason : `${reason}: ${detail}`,
-  );
-  return texts.length === 0 ? undefined : texts.join(", ");
-}
-
 const nextStep =
   "0/0 clusters are available: no clusters are registered; register one with a SyncTarget (kubectl apply), see docs/multicluster.md";
 
-const stateTexts: Readonly<Record<ClusterState, string>> = {
-  Ready: "ready",
-  Cordoned: "unschedulable",
-  Recovering: "recovering",
-  NotReady: "not ready",
-  Draining: "draining",
-  Unreachable: "unreachable",
-  Unregistered: "unregistered",
-};
-
 function migrating(
   { goal, surplus }: Plan,
-  clusters: readonly ScheduledCluster[],
+  clusters: readonly RuledCluster[],
 ): ScheduledResult | undefined {
   if (surplus === 0) return undefined;
   const starting = clusters.flatMap(({ name, share: { copy } }) => {
@@ -170,13 +207,6 @@ function migrating(
   return pending("Migrating", message);
 }
 
-const pending = (reason: string, message: string): ScheduledResult => ({
-  isScheduled: false,
-  isBlocked: false,
-  reason,
-  message,
-});
-
 function inState({ states }: Plan, state: MoveState): string {
   return [...states]
     .filter(([, one]) => one === state)
@@ -185,7 +215,7 @@ function inState({ states }: Plan, state: MoveState): string {
     .join(", ");
 }
 
-function awaitingFencing(clusters: readonly ScheduledCluster[]): ScheduledResult | undefined {
+function awaitingFencing(clusters: readonly RuledCluster[]): ScheduledResult | undefined {
   const running = clusters.filter(
     ({ share: { state, isFenced, copy } }) =>
       state === "Unreachable" && isFenced === false && (copy?.replicas ?? 0) > 0,
@@ -206,10 +236,7 @@ function rolledBack(plan: Plan): ScheduledResult | undefined {
 /**
  * Replicas should leave a Draining cluster and the plan keeps them there: only a pause causes this.
  */
-function paused(
-  { goal }: Plan,
-  clusters: readonly ScheduledCluster[],
-): ScheduledResult | undefined {
+function paused({ goal }: Plan, clusters: readonly RuledCluster[]): ScheduledResult | undefined {
   const kept = clusters.filter(
     ({ name, share }) => share.state === "Draining" && (goal.get(name) ?? 0) > 0,
   );

@@ -11,14 +11,14 @@
  * because they move were not assigned twice: the last decision records the assigned number.
  * Replicas without a feasible cluster stay, and reserve no capacity in other clusters.
  */
-import type {
-  CurrentReplicas,
-  InFlightByCluster,
-  ReplicaLimit,
-  SchedulingResult,
-  SharedReplicaLimit,
+import {
+  type CurrentReplicas,
+  hasEffect,
+  type InFlightByCluster,
+  type ReplicaLimit,
+  type SchedulingResult,
+  type SharedReplicaLimit,
 } from "../scheduling/index.ts";
-import { isToBeDrained, isUnreachable } from "./cluster-share.ts";
 import type { DecideInput, EvaluatedCluster } from "./decide.ts";
 import { copiesWithin, replicasWithin, retainsCopy, withState } from "./limit-shares.ts";
 import type { Placement } from "./placement.ts";
@@ -28,6 +28,7 @@ import {
   lastAssignment,
   recordedInFlight,
 } from "./placement-record.ts";
+import { isToBeDrained, isUnreachable } from "./stepper/cluster-share.ts";
 
 export interface LimitedClusters {
   readonly clusters: readonly EvaluatedCluster[];
@@ -66,8 +67,8 @@ function limitedBy(
   const { strategy, parent } = subject;
   const last = lastAssignment(subject.record);
   const inFlight = recordedInFlight(subject.record);
-  const isCopied = strategy.replicaScheduling === "Duplicated";
-  const isOrdinal = strategy.replicaScheduling === "Ordinal";
+  const isCopied = strategy.capabilities.unit === "Everywhere";
+  const isOrdinal = strategy.capabilities.unit === "Ordinal";
   const { failover, rollout } = placement ?? {};
   const isStaying =
     isOrdinal || failover?.strategy === "StopBeforeStart" || rollout?.paused === true;
@@ -108,9 +109,7 @@ function bySize(one: SharedReplicaLimit, other: SharedReplicaLimit): number {
 /** Whether the cluster must have no replicas. */
 function isExcluded({ schedulingResult, share }: EvaluatedCluster): boolean {
   return (
-    schedulingResult === undefined ||
-    schedulingResult.evictionReasons.length > 0 ||
-    isToBeDrained(share)
+    schedulingResult === undefined || hasEffect(schedulingResult, "Evict") || isToBeDrained(share)
   );
 }
 

@@ -5,9 +5,9 @@
  */
 import { stringMember } from "@kcp-ts/sdk";
 import { volumeClusterAnnotation } from "../api/index.ts";
-import type { VolumeMigration } from "./cluster-share.ts";
 import type { DecideInput, EvaluatedCluster } from "./decide.ts";
 import { clusterRecordsOf } from "./placement-record.ts";
+import type { VolumeMigration } from "./stepper/cluster-share.ts";
 
 export interface SingleClusterPlacement {
   readonly clusters: readonly EvaluatedCluster[];

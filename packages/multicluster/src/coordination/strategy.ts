@@ -3,29 +3,29 @@
  * spec of a copy, the meaning of a cluster's report, and the aggregation of statuses. Pure; the
  * coordinator reads and writes.
  *
- * | scheduling | a cluster has                            | moves                              |
+ * | unit       | a cluster has                            | moves                              |
  * |------------|------------------------------------------|------------------------------------|
- * | Divided    | some of the replicas                     | StartBeforeStop                    |
- * | Duplicated | a complete copy, as every cluster        | none: each cluster has its own     |
+ * | Replica    | some of the replicas                     | StartBeforeStop                    |
+ * | Everywhere | a complete copy, as every cluster        | none: each cluster has its own     |
  * | Single     | the complete workload, alone             | StartBeforeStop or StopBeforeStart |
  * | Ordinal    | an ordinal range that no other has       | StopBeforeStart for each ordinal   |
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { Client, KubernetesObject, Resource } from "@kcp-ts/sdk";
 import type { DecideInput, Decision } from "./decide.ts";
-import type { OrdinalRange } from "./ordinal-ranges.ts";
-import type { Plan, PlanInput } from "./plan-moves.ts";
 import type { RevisionKind } from "./revisions.ts";
 import type { KindRollout } from "./rollout/kind-rollout.ts";
 import type { AggregationInput } from "./status-aggregation.ts";
+import type { StepCapabilities } from "./stepper/capabilities.ts";
+import type { OrdinalOptions } from "./stepper/move-ordinals.ts";
 import type { Workload } from "./workload.ts";
-
-export type ReplicaScheduling = "Divided" | "Duplicated" | "Single" | "Ordinal";
 
 export interface Strategy {
   /** The resource, such as `deployments.apps`. */
   readonly name: string;
-  readonly replicaScheduling: ReplicaScheduling;
+  /** How the kind moves; `capabilitiesOf` where it depends on the workload. */
+  readonly capabilities: StepCapabilities;
+  capabilitiesOf?(workload: Workload): StepCapabilities;
   readonly workloads: Resource<Workload>;
   /**
    * The resource of the per-cluster objects; the workload's own, unless they are of another kind.
@@ -42,11 +42,10 @@ export interface Strategy {
   shareOf(copy: Workload): CopyShare;
   statusReportOf(copy: Workload): CopyReport;
   specFor(workload: Workload, share: CopyShare, cluster: string): JsonObject;
-  plan(input: PlanInput, workload: Workload): Plan;
   /** The aggregated status; the workload's identical status object when nothing changes. */
   aggregateStatus(input: AggregationInput): object;
-  /** The ordinals whose volumes the clusters are to have, after `plan`. */
-  ordinals?(): ReadonlyMap<string, OrdinalRange>;
+  /** The first ordinal of the workload, and where the volumes of its ordinals are. */
+  ordinalsOf?(input: DecideInput): OrdinalOptions;
   /** Replaces the common decision of all kinds. */
   readonly decide?: (input: DecideInput) => Decision;
   readonly relatedObjects?: RelatedObjects;

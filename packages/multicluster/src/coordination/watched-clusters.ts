@@ -4,27 +4,35 @@
  * only metadata.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import { rootCluster } from "@kcp-ts/machinery/names";
 import {
   Client,
   type Clusters,
   type KubernetesObject,
-  logicalClusters,
   type ObjectSource,
   type Resource,
   type SharedInformerOptions,
   type Transport,
 } from "@kcp-ts/sdk";
 import { syncTargets } from "../api/index.ts";
+import { MetadataInformers, type MetadataView } from "./metadata-informers.ts";
 
 export interface WatchedClustersOptions {
   readonly client: Client;
   /** The watch of SyncTargets; the caller runs it. */
   readonly targets: Clusters;
+  /** The metadata watches that controllers share; watches of its own if omitted. */
+  readonly metadata?: MetadataInformers | undefined;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }
 
-export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
+/** The caller runs them. */
+export function sharedMetadata(client: Client, clock: Clock): MetadataInformers {
+  return new MetadataInformers({ client: metadataClient(client), clock });
+}
+
+export function metadataAndTargets(options: WatchedClustersOptions): MetadataView {
   const { targets: workload } = options;
   const metadata = metadataClusters(options);
   return {
@@ -45,25 +53,21 @@ export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
       );
       return waits.length === 0 ? undefined : Promise.all(waits).then(() => {});
     },
-    async run(signal) {
-      await metadata.run(signal);
+    async listed() {
+      await Promise.all([workload.ready(rootCluster), metadata.listed()]);
     },
+    run: (signal) => metadata.run(signal),
   };
 }
 
 /** Metadata watches of all logical clusters; their clients read full objects. */
-export function metadataClusters(options: Omit<WatchedClustersOptions, "targets">): Clusters {
-  const { client } = options;
-  const metadata = logicalClusters({ ...options, client: metadataClient(client) });
-  return {
-    client: (cluster) => client.inCluster(cluster),
-    source: (resource, shared) => metadata.source(resource, shared),
-    get hasSynced() {
-      return metadata.hasSynced;
-    },
-    ready: (cluster) => metadata.ready(cluster),
-    run: (signal) => metadata.run(signal),
-  };
+export function metadataClusters(options: Omit<WatchedClustersOptions, "targets">): MetadataView {
+  const { client, metadata: shared, clock, onError } = options;
+  if (shared !== undefined) return shared.view(client, onError);
+  const own = sharedMetadata(client, clock);
+  return Object.assign(own.view(client, onError), {
+    run: (signal: AbortSignal) => own.run(signal),
+  });
 }
 
 function metadataClient(client: Client): Client {

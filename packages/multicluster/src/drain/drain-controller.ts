@@ -54,9 +54,8 @@ export interface DrainControllerOptions {
 }
 
 export const drainPollMsDefault = 1000;
-/** The slowest polls: of a drain that waits, and of a drained cluster. */
-const waitingFactorMax = 20;
-const drainedFactor = 60;
+/** The slowest polls, of a drain that waits and of a drained cluster: each lists every kind. */
+const factorMax = 60;
 /** The polls of an unchanged drain before they become rarer. */
 const promptPolls = 4;
 const concurrency = 4;
@@ -110,7 +109,8 @@ export class DrainController {
       if (status.drain !== undefined) await this.#takeBack(key, target, client, signal);
       return;
     }
-    const objects = await drainedObjectsOf(client, target, cluster, signal);
+    const nowMs = this.#clock.now();
+    const objects = await drainedObjectsOf(client, target, cluster, { nowMs, signal });
     const heldObject =
       objects.length > 0
         ? undefined
@@ -122,7 +122,7 @@ export class DrainController {
       objects,
       heldObject,
       wasDrained: isConditionTrue(status.conditions, drainedCondition),
-      nowMs: this.#clock.now(),
+      nowMs,
     });
     for (const one of step.toEvict as readonly FoundDrainedObject[]) await mark(one, true, signal);
     const isSaid = await this.#say(target, step, client, signal);
@@ -137,8 +137,10 @@ export class DrainController {
     // A drain that waits is observed less and less often, after a few seconds. A drained cluster
     // stays empty unless a user assigns an object to it.
     const waited = Math.max(0, unchanged - promptPolls);
-    const factor = step.isDrained ? drainedFactor : Math.min(2 ** waited, waitingFactorMax);
-    return { requeueAfterMs: (this.#options.pollMs ?? drainPollMsDefault) * factor };
+    const factor = step.isDrained ? factorMax : Math.min(2 ** waited, factorMax);
+    const pollMs = (this.#options.pollMs ?? drainPollMsDefault) * factor;
+    const stallsInMs = Math.max(0, (step.stallsAtMs ?? Number.POSITIVE_INFINITY) - nowMs);
+    return { requeueAfterMs: Math.min(pollMs, stallsInMs) };
   }
 
   /** Returns whether the status said so before. */
@@ -173,7 +175,8 @@ export class DrainController {
     client: Client,
     signal: AbortSignal,
   ): Promise<void> {
-    for (const one of await drainedObjectsOf(client, target, cluster, signal))
+    const listing = { nowMs: this.#clock.now(), signal };
+    for (const one of await drainedObjectsOf(client, target, cluster, listing))
       if (one.isEvicting) await mark(one, false, signal);
     await applyOwn(client, target, {}, signal);
     const message = `${name} is no longer drained: what is in the cluster stays`;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { type DrainedObject, type DrainInput, drainStep } from "./drain-step.ts";
+import { pendingReasonOf } from "./drained-objects.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
 const web = (name: string, replicas = 2, more: Partial<DrainedObject> = {}): DrainedObject => ({
@@ -180,5 +181,38 @@ describe("drain", () => {
         },
       ),
     );
+  });
+
+  it("a move without progress for a minute is blocked, and its next step is named", () => {
+    const at = (seconds: number) => {
+      const condition = {
+        ...{ type: "Scheduled", status: "False", reason: "Migrating", message: "0/2 in west" },
+        lastTransitionTime: "2026-01-01T00:00:00Z",
+        lastUpdateTime: "2026-01-01T00:00:10Z",
+      } as const;
+      const workload = { metadata: { name: "a" }, status: { conditions: [condition] } };
+      const nowMs = startMs + seconds * 1000;
+      const pending = pendingReasonOf(workload as never, "east", undefined, nowMs);
+      return step({ objects: [web("a", 2, { pending })], nowMs });
+    };
+    assert.equal(at(69).status.blocked, undefined);
+    assert.equal(at(69).stallsAtMs, startMs + 70_000);
+    const { condition, status, stallsAtMs } = at(70);
+    assert.equal(stallsAtMs, undefined);
+    assert.equal(condition.reason, "Blocked");
+    assert.equal(
+      status.blocked?.[0]?.message,
+      "0/2 in west; no progress since 2026-01-01T00:00:10Z; next: kubectl describe deployment/a -n demo",
+    );
+  });
+
+  it("the progress of a kind without update times is read from its last decision", () => {
+    const condition = { type: "Scheduled", status: "False", reason: "Migrating", message: "" };
+    const workload = { metadata: { name: "a" }, status: { conditions: [condition] } };
+    const history = [{ time: "2026-01-01T00:00:10Z", replicas: 2, assigned: {}, reasons: [] }];
+    const pendingAt = (seconds: number) =>
+      pendingReasonOf(workload as never, "east", { history }, startMs + seconds * 1000);
+    assert.equal(pendingAt(69)?.isBlocked, false);
+    assert.equal(pendingAt(70)?.isBlocked, true);
   });
 });

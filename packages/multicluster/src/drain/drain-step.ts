@@ -7,6 +7,7 @@
  */
 import { type ConditionInput, type EventInput, timestamp } from "@kcp-ts/sdk";
 import type { DrainBlocker, DrainSpec, DrainStatus } from "../api/index.ts";
+import { earliest, groupedCounts } from "../coordination/index.ts";
 import { nextStepFor } from "./next-step.ts";
 
 /** An object that is assigned to the drained cluster. */
@@ -31,6 +32,8 @@ export interface PendingReason {
   readonly isBlocked: boolean;
   /** The command of that action, where the reason alone does not imply it. */
   readonly next?: string | undefined;
+  /** When the object counts as blocked, unless it makes progress. */
+  readonly stallsAtMs?: number | undefined;
 }
 
 export interface DrainInput {
@@ -52,6 +55,8 @@ export interface DrainStep {
   readonly condition: ConditionInput;
   readonly events: readonly EventInput[];
   readonly isDrained: boolean;
+  /** When the next object counts as blocked. */
+  readonly stallsAtMs: number | undefined;
 }
 
 /** The most blocked objects that the status names; the others are counted. */
@@ -85,6 +90,7 @@ export function drainStep(input: DrainInput): DrainStep {
     condition,
     events: drainEvents(input, status, condition, isDrained),
     isDrained,
+    stallsAtMs: earliest(...workloads.map(({ pending }) => pending?.stallsAtMs)),
   };
 }
 
@@ -195,7 +201,7 @@ function conditionOf(
 
 /** The remaining workloads by reason, the most frequent first, and one that still may leave. */
 function countedReasons(workloads: readonly DrainedObject[]): string {
-  const groups = groupCounts(workloads.flatMap(({ pending }) => pending?.reason ?? []));
+  const groups = groupedCounts(workloads.flatMap(({ pending }) => pending?.reason ?? []));
   if (groups === "") return "";
   const waiting = workloads.find(({ pending }) => pending?.isBlocked === false);
   const message = waiting?.pending?.message ?? "";
@@ -207,17 +213,9 @@ function countedReasons(workloads: readonly DrainedObject[]): string {
 /** What is in the cluster after the last workload has left; dependencies are counted by kind. */
 function leftovers(objects: readonly DrainedObject[], heldObject: string | undefined): string {
   if (objects.length === 0) return `waiting until ${heldObject} is removed from the cluster`;
-  const kinds = groupCounts(objects.map(({ kind }) => kind));
+  const kinds = groupedCounts(objects.map(({ kind }) => kind));
   const count = objects.length === 1 ? "1 dependency is" : `${objects.length} dependencies are`;
   return `${count} being removed: ${kinds}`;
-}
-
-/** `2 Migrating, 1 Paused`: the most frequent first. */
-function groupCounts(names: readonly string[]): string {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const sorted = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-  return sorted.map(([name, count]) => `${count} ${name}`).join(", ");
 }
 
 function drainEvents(

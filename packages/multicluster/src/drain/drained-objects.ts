@@ -6,7 +6,6 @@
 import { formatGroupResource, isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
-  type Condition,
   clusterAnnotation,
   findCondition,
   type KubernetesObject,
@@ -37,7 +36,12 @@ import {
   workloadPlacementName,
   workloadPlacements,
 } from "../api/index.ts";
-import { claimTemplatesOf, ordinalClaimName, podTemplateOf } from "../coordination/index.ts";
+import {
+  claimTemplatesOf,
+  ordinalClaimName,
+  podTemplateOf,
+  type WorkloadCondition,
+} from "../coordination/index.ts";
 import type { DrainedObject, PendingReason } from "./drain-step.ts";
 import { nextStepFor } from "./next-step.ts";
 
@@ -50,7 +54,7 @@ export interface FoundDrainedObject extends DrainedObject {
 
 interface Workload extends KubernetesObject {
   readonly spec?: { readonly replicas?: number; readonly ordinals?: { readonly start?: number } };
-  readonly status?: { readonly conditions?: readonly Condition[] };
+  readonly status?: { readonly conditions?: readonly WorkloadCondition[] };
   /** The record of its placement, for kinds without conditions. */
   readonly record?: WorkloadPlacementStatus;
 }
@@ -59,7 +63,7 @@ export async function drainedObjectsOf(
   client: Client,
   syncTarget: SyncTarget,
   cluster: string,
-  signal: AbortSignal,
+  { nowMs, signal }: { readonly nowMs: number; readonly signal: AbortSignal },
 ): Promise<readonly FoundDrainedObject[]> {
   const assigned = await assignedObjectsOf(client, syncTarget, cluster, signal);
   const workloads = await workloadsOf(client, assigned, signal);
@@ -91,7 +95,7 @@ export async function drainedObjectsOf(
       replicas: object.spec?.replicas ?? 1,
       isEvicting: stringMember(annotations, evictAnnotation) === "true",
       isDependency: isDerived(one),
-      pending: byClaim?.pending ?? pendingOf(one, placed),
+      pending: byClaim?.pending ?? pendingOf(one, placed, nowMs),
     };
   });
   // A claim that a workload here uses leaves with that workload, which reports the claim's refusal;
@@ -133,6 +137,8 @@ async function assignedObjectsOf(
     // Dependencies leave together with their dependents.
     if (isNative(resource)) continue;
     for (const { listed, name: targetName, isShared } of ways) {
+      // Most kinds have no objects at all, and one request shows it for all labels.
+      if (!isShared && !(await hasAny(listed, resource, signal))) continue;
       for (const labelSelector of assignments(targetName)) {
         const objects = await objectsOf(listed, resource, { labelSelector, signal });
         if (objects === "Forbidden") {
@@ -162,6 +168,19 @@ function assignments(target: string): readonly string[] {
     ...clusterLabels.map((label) => `${label}=${target}`),
     `${stateLabel(target)}=${stateSync}`,
   ];
+}
+
+async function hasAny(
+  client: Client,
+  resource: Resource<KubernetesObject>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    return (await client.resource(resource).list({ limit: 1, signal })).items.length > 0;
+  } catch (error) {
+    if (!isStatusError(error, "NotFound")) throw error;
+    return false;
+  }
 }
 
 async function objectsOf(
@@ -240,7 +259,8 @@ async function workloadsOf(
       if (workload !== undefined) add(workload);
     }
   }
-  // Kinds without conditions, such as CronJobs, are judged by the record of their placement.
+  // Kinds without conditions, such as CronJobs, are judged by the record of their placement, as is
+  // the progress of those whose conditions have no update times.
   for (const one of assigned) {
     const kind = workloadKindOf(one);
     const name = workloadNameOf(one);
@@ -249,7 +269,10 @@ async function workloadsOf(
     const id = `${one.cluster}/${kind.kind}/${namespace}/${name}`;
     const workload = workloads.get(id);
     if (workload === undefined || workload.record !== undefined) continue;
-    if (findCondition(workload.status?.conditions, "Scheduled") !== undefined) continue;
+    const scheduled = findCondition(workload.status?.conditions, "Scheduled");
+    const isKnown =
+      scheduled?.lastUpdateTime !== undefined || !stalling.has(scheduled?.reason ?? "");
+    if (scheduled !== undefined && isKnown) continue;
     const placements = client.inCluster(one.cluster).resource(workloadPlacements);
     const key = { namespace, name: workloadPlacementName(kind, name) };
     const record = (await placements.find(key, { signal }))?.status;
@@ -275,7 +298,11 @@ function isDerived(one: AssignedObject): boolean {
 const trafficGroup = "multicluster.x-k8s.io/";
 
 /** What the object waits for, by its labels and by the status of its workload. */
-function pendingOf(one: AssignedObject, placed: Workload | undefined): PendingReason | undefined {
+function pendingOf(
+  one: AssignedObject,
+  placed: Workload | undefined,
+  nowMs: number,
+): PendingReason | undefined {
   const { metadata } = one.object;
   if (metadata.deletionTimestamp !== undefined || isDerived(one)) return undefined;
   if (workloadNameOf(one) === undefined) {
@@ -284,7 +311,7 @@ function pendingOf(one: AssignedObject, placed: Workload | undefined): PendingRe
     return { reason: "PinnedToCluster", message, isBlocked: true };
   }
   const pending =
-    placed === undefined ? undefined : pendingReasonOf(placed, one.target, placed.record);
+    placed === undefined ? undefined : pendingReasonOf(placed, one.target, placed.record, nowMs);
   return pending?.reason === "DisruptionBlocked" ? disruptionBlockedBy(one, pending) : pending;
 }
 
@@ -351,12 +378,20 @@ export function pendingReasonOf(
   workload: Workload,
   target: string,
   record: WorkloadPlacementStatus | undefined,
+  nowMs: number,
 ): PendingReason | undefined {
   const placed = findCondition(workload.status?.conditions, "Scheduled");
   if (placed === undefined) return noFeasibleCluster(record, target);
   if (placed.status === "True") return undefined;
-  const { reason = "Unknown", message = "" } = placed;
-  if (resolvedByTime.has(reason)) return { reason, message, isBlocked: false };
+  const { reason = "Unknown", message = "", lastUpdateTime } = placed;
+  if (resolvedByTime.has(reason)) {
+    // The message counts what is available: it changes when the move makes progress.
+    const since = lastUpdateTime ?? record?.history?.[0]?.time;
+    if (since === undefined || !stalling.has(reason)) return { reason, message, isBlocked: false };
+    const stallsAtMs = Date.parse(since) + stalledAfterMs;
+    if (nowMs < stallsAtMs) return { reason, message, isBlocked: false, stallsAtMs };
+    return { reason, message: `${message}; no progress since ${since}`, isBlocked: true };
+  }
   const shown = isUnschedulable.has(reason) ? "NoFeasibleCluster" : reason;
   return { reason: shown, message, isBlocked: true };
 }
@@ -418,5 +453,10 @@ const resolvedByTime: ReadonlySet<string> = new Set([
   "WaitingForTermination",
   "AllReplicasScheduled",
 ]);
+
+/** Of these, reasons that a broken workload never leaves. */
+const stalling: ReadonlySet<string> = new Set(["Migrating", "SurgeLimited"]);
+/** Most Pods are ready earlier. */
+const stalledAfterMs = 60_000;
 
 const isUnschedulable: ReadonlySet<string> = new Set(["Unschedulable", "PartiallyScheduled"]);

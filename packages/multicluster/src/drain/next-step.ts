@@ -23,6 +23,8 @@ export function nextStepFor(reason: string, object: NamedObject): string | undef
       return object.kind === "PersistentVolumeClaim"
         ? `kubectl annotate pvc ${object.name}${where} workload.kcp.io/volume-migration=detach`
         : undefined;
+    case "Migrating":
+    case "SurgeLimited":
     case "RolledBack":
       return `kubectl describe ${it}${where}`;
     default:

@@ -11,8 +11,10 @@ import {
   type Workload,
   weightsAnnotation,
 } from "../coordination/index.ts";
+import { messagesOf, type RuleRecord } from "../scheduling/index.ts";
 import { type PlannedUser, predictVolumeRefusals, type RefusedClaim } from "../volumes/index.ts";
-import { type RuleRecord, ruleRecordsOf, shortageOf } from "./rule-records.ts";
+import { volumeRule } from "./rule-book.ts";
+import { ruleRecordsOf, shortageOf } from "./rule-records.ts";
 import {
   decideOne,
   type EvaluationTime,
@@ -72,7 +74,8 @@ export function explainPlacement(
   const blocked = kept
     .filter(({ cluster }) => records.get(cluster)?.some(({ verdict }) => verdict === "Evict"))
     .map(({ cluster, reason, message }): RuleRecord => {
-      return { rule: "Volume", cluster, verdict: "Keep", message: `${reason}: ${message}` };
+      const { name: rule, verdict } = volumeRule;
+      return { rule, cluster, verdict, message: `${reason}: ${message}` };
     });
   const clusters = places.map((evaluated) =>
     explainCluster(
@@ -140,7 +143,7 @@ function explainCluster(
     ...records.map(({ message }) => message),
     ...(records.length > 0 && share > 0 && !isFull ? ["keeps its current replicas"] : []),
     ...(isFull && share > 0 ? [`full with ${share} replicas`] : []),
-    ...(isOrdinary ? [] : (schedulingResult?.scores ?? []).map(({ reason }) => reason)),
+    ...(isOrdinary ? [] : messagesOf(schedulingResult, "Prefer")),
     ...(schedulingResult?.domains ?? [])
       .filter((domain) => domain !== "")
       .map((domain) => `in ${domain}`),

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Placement, SyncTarget } from "../api/index.ts";
+import { messagesOf } from "../scheduling/index.ts";
 import { planChange, withDrainedTarget } from "./plan-change.ts";
 import {
   assignmentOf,
@@ -163,11 +164,11 @@ describe("decisions about random workspaces", () => {
             const share = plan.goal.get(name) ?? 0;
             const has = member.copy?.replicas ?? 0;
             const isRefused =
-              (schedulingResult?.filterReasons.length ?? 0) +
-                (schedulingResult?.evictionReasons.length ?? 0) >
+              messagesOf(schedulingResult, "Reject").length +
+                messagesOf(schedulingResult, "Evict").length >
               0;
             if (isRefused) assert.ok(share <= has, `${name} has ${has} and gets ${share}`);
-            if ((schedulingResult?.evictionReasons.length ?? 0) > 0) assert.equal(share, 0);
+            if (messagesOf(schedulingResult, "Evict").length > 0) assert.equal(share, 0);
             const maxReplicas = schedulingResult?.maxReplicas?.replicas ?? Number.POSITIVE_INFINITY;
             assert.ok(share <= maxReplicas, `${share} in room for ${maxReplicas}`);
           }

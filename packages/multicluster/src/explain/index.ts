@@ -24,5 +24,5 @@ export {
   placementReviews,
   type ReviewedPlan,
 } from "./review-spec.ts";
-export type { RuleRecord } from "./rule-records.ts";
+export { ruleBook } from "./rule-book.ts";
 export { decideEach, type SnapshotWorkload, type WorkspaceSnapshot } from "./workspace-snapshot.ts";

@@ -1,49 +1,26 @@
-/**
- * The rules that decided about the clusters of a workload, as records. `explain` and `plan` render
- * them; the texts are those of the condition Scheduled.
- */
+/** The rules that decided about the clusters of a workload, as explain and plan show them. */
 import { type Condition, findCondition } from "@kcp-ts/sdk";
 import {
+  clusterStateRule,
   type Decision,
   type EvaluatedCluster,
+  recordText,
+  rejectionsOf,
   unschedulableReason,
 } from "../coordination/index.ts";
-
-export interface RuleRecord {
-  readonly rule: "ClusterState" | "Exclusion" | "Filter" | "Capacity" | "Score" | "Volume";
-  readonly cluster: string;
-  readonly verdict: RuleEffect;
-  readonly message: string;
-}
-
-/**
- * Evict: existing replicas leave. Reject: no new replicas. Limit: no more replicas than it has.
- * Keep: the replicas cannot leave.
- */
-export type RuleEffect = "Evict" | "Reject" | "Limit" | "Prefer" | "Keep";
+import type { RuleRecord } from "../scheduling/index.ts";
 
 /** The records of one cluster; none when every rule admits it. */
 export function ruleRecordsOf(evaluated: EvaluatedCluster, desired: number): readonly RuleRecord[] {
-  const { name: cluster, share, schedulingResult } = evaluated;
-  const { evictionReasons = [], filterReasons = [] } = schedulingResult ?? {};
-  const record = (rule: RuleRecord["rule"], verdict: RuleEffect, message: string) => ({
-    rule,
-    cluster,
-    verdict,
-    message,
-  });
-  const refusals = [
-    ...evictionReasons.map((text) => record("Exclusion", "Evict", `excluded: ${text}`)),
-    ...filterReasons.map((text) => record("Filter", "Reject", text)),
-  ];
-  if (refusals.length > 0) return refusals;
-  const reason = unschedulableReason(evaluated);
-  if (reason === undefined) return [];
-  const isOpen = share.state === "Ready" || share.state === "Recovering";
-  if (!isOpen)
-    return [record("ClusterState", share.state === "Draining" ? "Evict" : "Reject", reason)];
-  const isFull = share.maxReplicas !== undefined && desired >= share.maxReplicas;
-  return isFull ? [record("Capacity", "Limit", reason)] : [];
+  const { maxReplicas = Number.POSITIVE_INFINITY } = evaluated.share;
+  return rejectionsOf(evaluated)
+    .filter(({ verdict }) => verdict !== "Limit" || desired >= maxReplicas)
+    .map((record): RuleRecord => {
+      const { rule, cluster, verdict } = record;
+      const isExcluded = verdict === "Evict" && rule !== clusterStateRule.name;
+      const message = `${isExcluded ? "excluded: " : ""}${recordText(record)}`;
+      return { rule, cluster, verdict, message };
+    });
 }
 
 /**

@@ -5,7 +5,13 @@
  */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import { stringMember } from "@kcp-ts/sdk";
-import { assignedCluster, volumeClusterAnnotation } from "../api/index.ts";
+import {
+  assignedCluster,
+  softFinalizersAnnotation,
+  softFinalizersOf,
+  trafficFinalizerPrefix,
+  volumeClusterAnnotation,
+} from "../api/index.ts";
 import {
   type Decision,
   isSameDecision,
@@ -56,7 +62,7 @@ export function* settle(
     // workloads are asked once again when the last ordinal has moved.
     const onlyOrdinals =
       changed.length > 0 &&
-      changed.every(({ first }) => first.strategy.replicaScheduling === "Ordinal");
+      changed.every(({ first }) => first.strategy.capabilities.unit === "Ordinal");
     round = onlyOrdinals ? changed : all;
   }
   return all.map((workload) => settling.resultOf(workload));
@@ -68,6 +74,17 @@ interface SettlingWorkload {
   now: SnapshotWorkload;
   decision: Decision | undefined;
   rejectedBy: readonly RefusedClaim[];
+}
+
+/** At rest all endpoints are published: a Service holds a copy only until they are. */
+export function withoutTrafficHolds(copy: Workload): Workload {
+  const { annotations, labels } = copy.metadata;
+  const cluster = assignedCluster(labels) ?? "";
+  const holders = softFinalizersOf(annotations, cluster);
+  const others = holders.filter((one) => !one.startsWith(trafficFinalizerPrefix));
+  if (others.length === holders.length) return copy;
+  const own = { ...annotations, [softFinalizersAnnotation(cluster)]: others.join(",") };
+  return { ...copy, metadata: { ...copy.metadata, annotations: own } };
 }
 
 class Settling {
@@ -82,9 +99,9 @@ class Settling {
     this.#decisions = new WorkspaceDecisions(this.#snapshot, evaluationTime);
     this.#claims = new SettlingClaims(this.#snapshot);
     this.workloads = this.#decisions.inOrder().map((first) => {
-      const copies = first.copies.filter(
-        ({ metadata }) => metadata.deletionTimestamp === undefined,
-      );
+      const copies = first.copies
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .map(withoutTrafficHolds);
       const { namespace, name } = first.workload.metadata;
       const id = `${first.strategy.name} ${namespace}/${name}`;
       return { id, first, now: { ...first, copies }, decision: undefined, rejectedBy: [] };
@@ -197,7 +214,7 @@ function leftBehind(
  * replicas, and a workload with a data cluster waits for its volumes: their goal is the result.
  */
 function isStepped({ strategy, workload }: SnapshotWorkload): boolean {
-  if (strategy.replicaScheduling === "Ordinal") return true;
+  if (strategy.capabilities.unit === "Ordinal") return true;
   const tie = stringMember(workload.metadata.annotations, volumeClusterAnnotation) ?? "";
   return strategy.decide === undefined && tie === "";
 }

@@ -104,7 +104,7 @@ export class WorkspaceDecisions {
       parent,
       copies,
       record: placement?.status,
-      ...(strategy.replicaScheduling === "Ordinal" ? { related: claims } : {}),
+      ...(strategy.capabilities.unit === "Ordinal" ? { related: claims } : {}),
       takenNames: new Set(),
       targets,
       ...this.#evaluationTime,

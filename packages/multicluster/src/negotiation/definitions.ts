@@ -1,12 +1,14 @@
 /** CustomResourceDefinitions as negotiation reads and writes them. */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
-import { approvalAnnotation } from "@kcp-ts/machinery/schema";
+import { approvalAnnotation, nativeKindAnnotation } from "@kcp-ts/machinery/schema";
+import { kindShapes } from "@kcp-ts/machinery/shape";
 import {
   type Condition,
   defineResource,
   isConditionTrue,
   type KubernetesObject,
   type ObjectInput,
+  type StringMap,
 } from "@kcp-ts/sdk";
 import * as kinds from "@kcp-ts/sdk/kinds";
 import {
@@ -132,10 +134,11 @@ export function definitionFor(
 ): ObjectInput<Definition> {
   const group = groupOf(api.groupVersion);
   const { metadata } = owner;
+  const annotations = annotationsOf(api);
   return {
     metadata: {
       name: definitionName(api),
-      ...(protectedGroup.test(group) ? { annotations: { [approvalAnnotation]: approval } } : {}),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
       ownerReferences: [
         {
           apiVersion: `${negotiatedApiResources.group}/${negotiatedApiResources.version}`,
@@ -158,6 +161,17 @@ export function definitionFor(
       },
       versions: [versionFor(api)],
     },
+  };
+}
+
+/** A kind that Kubernetes builds in is served as such, with the negotiated fields. */
+function annotationsOf({ groupVersion, kind }: ApiResourceSpec): StringMap {
+  const group = groupOf(groupVersion);
+  const { version } = groupVersion;
+  const isBuiltIn = kindShapes.has(`${group === "" ? version : `${group}/${version}`}/${kind}`);
+  return {
+    ...(protectedGroup.test(group) ? { [approvalAnnotation]: approval } : {}),
+    ...(isBuiltIn ? { [nativeKindAnnotation]: "true" } : {}),
   };
 }
 

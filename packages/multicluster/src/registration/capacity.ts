@@ -1,10 +1,24 @@
-/** The capacity of a cluster: the sums over its nodes, for each resource. */
+/**
+ * The capacity of a cluster: the sums over its nodes, for each resource. A node that has been
+ * NotReady for as long as a cluster may be lost by default does not count: its Pods are replaced.
+ */
 import { formatNanos, type QuantityNanos, quantityNanos } from "@kcp-ts/machinery/shape";
-import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import {
+  type Client,
+  type Condition,
+  defineResource,
+  findCondition,
+  type KubernetesObject,
+  type StringMap,
+} from "@kcp-ts/sdk";
 import * as kinds from "@kcp-ts/sdk/kinds";
 
 export interface Node extends KubernetesObject {
-  readonly status?: { readonly capacity?: StringMap; readonly allocatable?: StringMap };
+  readonly status?: {
+    readonly capacity?: StringMap;
+    readonly allocatable?: StringMap;
+    readonly conditions?: readonly Condition[];
+  };
 }
 
 export const nodes = defineResource<Node>(kinds.nodes);
@@ -14,19 +28,49 @@ export interface Capacity {
   readonly allocatable: StringMap;
 }
 
+export interface NodeCounts {
+  readonly total: number;
+  readonly notReady: number;
+}
+
+/** Kubelets that the cluster does not hear of may run their Pods or not, as in a lost cluster. */
+export function areAllNotReady(nodes: NodeCounts | undefined): boolean {
+  return nodes !== undefined && nodes.total > 0 && nodes.notReady === nodes.total;
+}
+
+export interface Inventory extends Capacity {
+  readonly nodes: NodeCounts;
+}
+
 /** Names of resources are chosen by the cluster: resources beyond this number are ignored. */
 export const resourceNamesMax = 64;
+const notReadyToleranceMs = 60_000;
 
-export async function readCapacity(client: Client, signal: AbortSignal): Promise<Capacity> {
+export async function readInventory(
+  client: Client,
+  { nowMs, signal }: { readonly nowMs: number; readonly signal: AbortSignal },
+): Promise<Inventory> {
   const capacity = new Sums();
   const allocatable = new Sums();
+  let [total, notReady] = [0, 0];
   for await (const { items } of client.resource(nodes).pages({ signal, retriesMax: 0 })) {
     for (const { status } of items) {
+      total++;
+      const ready = findCondition(status?.conditions, "Ready");
+      if (ready !== undefined && ready.status !== "True") {
+        notReady++;
+        const sinceMs = Date.parse(ready.lastTransitionTime);
+        if (!(nowMs - sinceMs < notReadyToleranceMs)) continue;
+      }
       capacity.add(status?.capacity);
       allocatable.add(status?.allocatable);
     }
   }
-  return { capacity: capacity.toMap(), allocatable: allocatable.toMap() };
+  return {
+    capacity: capacity.toMap(),
+    allocatable: allocatable.toMap(),
+    nodes: { total, notReady },
+  };
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 } from "../api/index.ts";
 import type { TargetIdentity } from "../syncer/index.ts";
 import { missingAccess } from "./access.ts";
-import { type Capacity, readCapacity } from "./capacity.ts";
+import { type Capacity, readInventory } from "./capacity.ts";
 import { diagnose } from "./diagnose.ts";
 import { otherSyncTargets, readClusterID } from "./other-sync-targets.ts";
 import { probe } from "./probe.ts";
@@ -93,7 +93,7 @@ async function report(
     version: answer.version,
     ...(clusterID === undefined ? {} : { clusterID }),
     ...(others === undefined || others.length === 0 ? {} : { alsoRegisteredAs: [...others] }),
-    ...(await capacityOf(downstream, signal)),
+    ...(await capacityOf(downstream, { nowMs, signal })),
   };
   const isSaid =
     conditions.every((one) => {
@@ -114,9 +114,13 @@ async function report(
 }
 
 /** A user who may not list nodes gets no capacity; the cluster's health does not depend on it. */
-async function capacityOf(client: Client, signal: AbortSignal): Promise<Partial<Capacity>> {
+async function capacityOf(
+  client: Client,
+  listing: { readonly nowMs: number; readonly signal: AbortSignal },
+): Promise<Partial<Capacity>> {
   try {
-    return await readCapacity(client, signal);
+    const { capacity, allocatable } = await readInventory(client, listing);
+    return { capacity, allocatable };
   } catch (error) {
     if (diagnose(error).reason === "Forbidden") return {};
     throw error;

@@ -135,6 +135,7 @@ describe("status of a SyncTarget", () => {
       version: "v1",
       capacity: undefined,
       allocatable: undefined,
+      nodes: { total: 2, notReady: 1 },
       missingAccess: [],
       clusterID: undefined,
       otherSyncTargets: [],
@@ -152,6 +153,10 @@ describe("status of a SyncTarget", () => {
     const ready = targetStatus({ ...base, status: { conditions: [syncer] } }, link, 0)
       .conditions?.[0];
     assert.deepEqual([ready?.status, ready?.reason], ["False", "Broken"]);
+    const nodes = { total: 2, notReady: 2 };
+    const down = targetStatus(base, { ...link, report: { ...report, nodes } }, 0).conditions?.[0];
+    assert.deepEqual([down?.status, down?.reason], ["False", "NodesNotReady"]);
+    assert.match(down?.message ?? "", /^the cluster answers, but none of its 2 nodes is Ready: /);
   });
 
   it("the state is that of a node in a table, with the progress of a drain", () => {

@@ -8,7 +8,7 @@
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type Connection, type StringMap, startDeadline } from "@kcp-ts/sdk";
 import { missingAccess } from "./access.ts";
-import { readCapacity } from "./capacity.ts";
+import { areAllNotReady, type NodeCounts, readInventory } from "./capacity.ts";
 import { diagnose } from "./diagnose.ts";
 import { otherSyncTargets, readClusterID } from "./other-sync-targets.ts";
 import { probe } from "./probe.ts";
@@ -37,7 +37,8 @@ export const linkDefaults: LinkSettings = {
 
 /** The first interval after a failure; it doubles with every further failure. */
 const retryFirstMs = 1000;
-const retryMaxMs = 60_000;
+/** A cluster that is back is Ready again within seconds. */
+const retryMaxMs = 6000;
 
 export interface LinkReport {
   readonly health: "True" | "False" | "Unknown";
@@ -46,6 +47,7 @@ export interface LinkReport {
   readonly version: string | undefined;
   readonly capacity: StringMap | undefined;
   readonly allocatable: StringMap | undefined;
+  readonly nodes: NodeCounts | undefined;
   /** Undefined while it is unknown. */
   readonly missingAccess: readonly string[] | undefined;
   readonly clusterID: string | undefined;
@@ -83,6 +85,7 @@ export class TargetLink {
     version: undefined,
     capacity: undefined,
     allocatable: undefined,
+    nodes: undefined,
     missingAccess: undefined,
     clusterID: undefined,
     otherSyncTargets: undefined,
@@ -186,15 +189,23 @@ export class TargetLink {
       const claims = await otherSyncTargets(client, this.connection, deadline.signal);
       const clusterID = await readClusterID(client, deadline.signal);
       this.#report = { ...this.#report, clusterID, otherSyncTargets: claims };
-      const found = await readCapacity(client, deadline.signal);
+      const listing = { nowMs: clock.now(), signal: deadline.signal };
+      const found = await readInventory(client, listing);
       this.#report = { ...this.#report, ...found };
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       if (diagnose(error).reason === "Forbidden")
-        this.#report = { ...this.#report, capacity: undefined, allocatable: undefined };
+        this.#report = {
+          ...this.#report,
+          ...{ capacity: undefined, allocatable: undefined, nodes: undefined },
+        };
     } finally {
       deadline.cancel();
-      this.#inventoryAtMs = clock.monotonic() + this.#jittered(settings.inventoryMs);
+      // A cluster without a Ready node is looked at again with every probe.
+      const { inventoryMs, probeMs } = settings;
+      const isDown = areAllNotReady(this.#report.nodes);
+      const waitMs = isDown ? Math.min(probeMs, inventoryMs) : inventoryMs;
+      this.#inventoryAtMs = clock.monotonic() + this.#jittered(waitMs);
     }
   }
 

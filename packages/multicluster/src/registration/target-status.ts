@@ -20,6 +20,7 @@ import {
 } from "../api/index.ts";
 import type { AgentState } from "./agent-installations.ts";
 import { type AgentLiveness, agentHeartbeatMissedReason } from "./agent-liveness.ts";
+import { areAllNotReady } from "./capacity.ts";
 import { clockSkewMaxMs, type Heartbeat, leasesUntilLost } from "./heartbeats.ts";
 import { boundedMessage, type Problem } from "./problem.ts";
 import type { LinkReport } from "./target-link.ts";
@@ -166,7 +167,9 @@ function healthOf(target: SyncTarget, observation: Observation): ConditionDraft 
     case "agent":
       return heartbeatOf(target, observation);
     case "link": {
-      const { health, problem, skewMs } = observation.report;
+      const { health, problem, skewMs, nodes } = observation.report;
+      if (health === "True" && areAllNotReady(nodes))
+        return failed(type, { reason: "NodesNotReady", message: nodesMessage(nodes?.total ?? 0) });
       if (health === "True")
         return passed(type, "ClusterReady", `the cluster answers${clockSkewMessage(skewMs)}`);
       if (problem === undefined) return unknown(type, "Connecting", "Connecting");
@@ -175,6 +178,11 @@ function healthOf(target: SyncTarget, observation: Observation): ConditionDraft 
         : unknown(type, problem.reason, problem.message);
     }
   }
+}
+
+function nodesMessage(total: number): string {
+  const none = total === 1 ? "its only node is not Ready" : `none of its ${total} nodes is Ready`;
+  return `the cluster answers, but ${none}: kubectl describe nodes there says why`;
 }
 
 function heartbeatOf(

@@ -10,6 +10,7 @@ import { type AffinitySubject, affinityTargetsOf } from "./affinity-targets.ts";
 import type { ClusterCandidate } from "./candidate.ts";
 import { filterAndScore } from "./filter-and-score.ts";
 import { type Policy, policyOf } from "./policy.ts";
+import { hasEffect } from "./rules.ts";
 import { schedulableWorkloadOf } from "./workload.ts";
 
 const resource = "deployments.apps";
@@ -110,10 +111,10 @@ class Group {
       existingWorkloads,
       currentReplicas,
     });
-    if (results.get(here)?.evictionReasons.length === 0) return false;
+    if (!hasEffect(results.get(here), "Evict")) return false;
     const [first, ...more] = clusters.filter((name) => {
-      const { evictionReasons = [], filterReasons = [] } = results.get(name) ?? {};
-      return evictionReasons.length + filterReasons.length === 0;
+      const result = results.get(name);
+      return !hasEffect(result, "Evict") && !hasEffect(result, "Reject");
     });
     if (first === undefined) return false;
     this.places.set(self.name, this.random.pick([first, ...more]));

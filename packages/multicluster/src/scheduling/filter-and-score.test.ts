@@ -7,6 +7,7 @@ import type { ClusterCandidate } from "./candidate.ts";
 import { filterAndScore, type SchedulingInput } from "./filter-and-score.ts";
 import { type ApplicablePlacement, applicablePlacements, type Policy, policyOf } from "./policy.ts";
 import { parseResourceAmounts } from "./resource-amounts.ts";
+import { messagesOf } from "./rules.ts";
 import { reservationOf, schedulableWorkloadOf } from "./workload.ts";
 import type { LocationInstance, LocationLimits } from "./workspace-locations.ts";
 
@@ -26,8 +27,18 @@ const west: ClusterCandidate = { name: "west", labels: { region: "eu" } };
 
 function results(input: Partial<SchedulingInput> = {}) {
   const currentReplicas = () => ({ replicas: 0, available: 0 });
-  return filterAndScore({ workload: web(), candidates: [east, west], currentReplicas, ...input })
-    .clusters;
+  const found = { workload: web(), candidates: [east, west], currentReplicas, ...input };
+  return new Map(
+    [...filterAndScore(found).clusters].map(([name, result]) => [
+      name,
+      {
+        ...result,
+        evictionReasons: messagesOf(result, "Evict"),
+        filterReasons: messagesOf(result, "Reject"),
+        preferences: messagesOf(result, "Prefer"),
+      },
+    ]),
+  );
 }
 
 const policy = (more: Partial<Policy>): Policy => ({ sources: [], ...more });
@@ -117,7 +128,7 @@ describe("affinity between workloads", () => {
   it("preferred affinity and anti-affinity change the weights of domains", () => {
     const near = results({ existingWorkloads, policy: policy({ affinity: [term] }) });
     assert.deepEqual([near.get("east")?.weight, near.get("west")?.weight], [10, 1]);
-    assert.equal(near.get("west")?.scores[0]?.reason, "no workload app=cache is in this region");
+    assert.equal(near.get("west")?.preferences[0], "no workload app=cache is in this region");
     const apart = results({ existingWorkloads, policy: policy({ antiAffinity: [term] }) });
     assert.deepEqual([apart.get("east")?.weight, apart.get("west")?.weight], [1, 10]);
   });

@@ -3,10 +3,9 @@
  * reasons. Pure; the result depends only on the input, and not on its order.
  *
  * Cluster states are evaluated in `coordination/cluster-state.ts`, and the replicas of each cluster
- * are computed in `coordination/distribute.ts`, from this result.
+ * are computed in `coordination/stepper/distribute.ts`, from this result.
  */
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
-import type { Taint, Toleration } from "../api/index.ts";
 import { affinityTermsOf, type ExistingWorkload, type WorkloadAffinityTerms } from "./affinity.ts";
 import type { ClusterCandidate } from "./candidate.ts";
 import { defaultPolicy, type Policy } from "./policy.ts";
@@ -14,9 +13,21 @@ import {
   maxAvailableReplicas,
   maxReplicasWithinLocation,
   noUsage,
-  type ReplicaRequirements,
   type Usage,
 } from "./replica-estimator.ts";
+import {
+  type ClusterRule,
+  evictionRules,
+  filterRules,
+  hasEffect,
+  messagesOf,
+  type RuleContext,
+  type RuleDescription,
+  type RuleRecord,
+  scoreRules,
+  weightOf,
+  weightRule,
+} from "./rules.ts";
 import type { SchedulableWorkload } from "./workload.ts";
 import type { LocationLimits } from "./workspace-locations.ts";
 
@@ -61,24 +72,14 @@ export interface SchedulingResult {
 
 /** The scheduling result of one cluster for a workload. */
 export interface ClusterSchedulingResult {
-  /** The reasons why the workload must leave the cluster. */
-  readonly evictionReasons: readonly string[];
-  /** The reasons why the cluster is filtered out for new replicas; existing ones stay. */
-  readonly filterReasons: readonly string[];
+  /** What the rules found against the cluster, and the factors of its weight. */
+  readonly records: readonly RuleRecord[];
   /** The relative weight: an integer of at least 1. */
   readonly weight: number;
-  /** The factors of the weight, where it is not the default. */
-  readonly scores: readonly ScoreFactor[];
   /** The most replicas that fit, existing ones included; undefined without a limit. */
   readonly maxReplicas: ReplicaLimit | undefined;
   /** The cluster's values of the topology labels, the widest first. */
   readonly domains: readonly string[];
-}
-
-export interface ScoreFactor {
-  readonly reason: string;
-  /** The factor of the weight. */
-  readonly factor: number;
 }
 
 /** The workspace's limit on several clusters together. */
@@ -103,41 +104,30 @@ const preference = 10;
 /** The most preferred terms that count. */
 const preferencesMax = 3;
 
-/** Shared empty lists: most clusters have no reasons and no score factors. */
+/** Shared empty lists: most clusters have no records. */
 const none: readonly string[] = [];
-const noScores: readonly ScoreFactor[] = [];
-
-function joined(one: readonly string[], other: readonly string[]): readonly string[] {
-  if (one.length === 0) return other;
-  return other.length === 0 ? one : [...one, ...other];
-}
+const noRecords: readonly RuleRecord[] = [];
 
 export function filterAndScore(input: SchedulingInput): SchedulingResult {
   const { workload, candidates, policy = defaultPolicy, preferences, usage = noUsage } = input;
   const affinity = affinityTermsOf(policy, input.existingWorkloads ?? [], candidates);
-  const spread = policy.spread ?? [];
-  const opinions = candidates.map((one) => {
-    const penalties = joined(preferNoSchedule(one, workload, policy), affinity.scorePenalties(one));
-    return { candidate: one, penalties: penalties.slice(0, preferencesMax) };
+  const context: RuleContext = { workload, policy, preferences, affinity };
+  const { spread = [] } = policy;
+  const opinions = candidates.map((candidate) => {
+    const penalties = recordsOf(scoreRules, candidate, context).slice(0, preferencesMax);
+    return { candidate, penalties };
   });
   const worst = Math.max(0, ...opinions.map(({ penalties }) => penalties.length));
   const clusters = new Map<string, ClusterSchedulingResult>();
   for (const { candidate, penalties } of opinions) {
     const { name } = candidate;
-    const weight = weightOf(name, policy, preferences);
-    const demand: ReplicaRequirements = {
-      requests: workload.requests,
-      currentReplicas: input.currentReplicas(name),
-    };
-    const scores: readonly ScoreFactor[] =
-      penalties.length === 0
-        ? noScores
-        : penalties.map((reason) => ({ reason, factor: 1 / preference }));
+    const weight = weightOf(name, context);
+    const demand = { requests: workload.requests, currentReplicas: input.currentReplicas(name) };
+    const filtered = recordsOf(filterRules, candidate, context);
+    const weighed = weight === 1 ? noRecords : [recordOf(weightRule, name, `weight ${weight}`)];
     clusters.set(name, {
-      evictionReasons: evictionReasonsFor(candidate, input, weight),
-      filterReasons: filterReasonsFor(candidate, input, affinity.filterReasons(candidate)),
+      records: joined(joined(filtered, weighed), penalties),
       weight: Math.max(1, weight) * preference ** (worst - penalties.length),
-      scores: weight === 1 ? scores : [{ reason: `weight ${weight}`, factor: weight }, ...scores],
       maxReplicas: maxAvailableReplicas(candidate, demand, usage),
       domains:
         spread.length === 0
@@ -153,8 +143,47 @@ export function filterAndScore(input: SchedulingInput): SchedulingResult {
     policy,
     clusters,
     quotas: quotasOf(input),
-    maxSkews: (policy.spread ?? []).map(({ maxSkew = 1 }) => maxSkew),
+    maxSkews: spread.map(({ maxSkew = 1 }) => maxSkew),
   };
+}
+
+/** The records of a list of rules about one cluster, in the order of the list. */
+function recordsOf(
+  rules: readonly ClusterRule[],
+  candidate: ClusterCandidate,
+  context: RuleContext,
+): readonly RuleRecord[] {
+  let records = noRecords;
+  for (const rule of rules) {
+    const messages = rule.check(candidate, context);
+    if (messages.length === 0) continue;
+    records = joined(
+      records,
+      messages.map((message) => recordOf(rule, candidate.name, message)),
+    );
+  }
+  return records;
+}
+
+function recordOf({ name, verdict }: RuleDescription, cluster: string, message: string) {
+  return { rule: name, cluster, verdict, message };
+}
+
+function joined<Item>(one: readonly Item[], other: readonly Item[]): readonly Item[] {
+  if (one.length === 0) return other;
+  return other.length === 0 ? one : [...one, ...other];
+}
+
+/** The result with further messages of a rule. */
+function withMessages(
+  result: ClusterSchedulingResult,
+  rule: RuleDescription,
+  cluster: string,
+  messages: readonly string[],
+): ClusterSchedulingResult {
+  if (messages.length === 0) return result;
+  const records = messages.map((message) => recordOf(rule, cluster, message));
+  return { ...result, records: joined(result.records, records) };
 }
 
 /**
@@ -173,7 +202,7 @@ function evictAntiAffinityConflicts(
     input.currentReplicas(name).replicas === 0 ? none : affinity.antiAffinityViolations(candidate);
   if (conflicts.length === 0 || result === undefined) return;
   if (!hasCapacityWithout(new Set([name]), results, input)) return;
-  results.set(name, { ...result, evictionReasons: [...result.evictionReasons, ...conflicts] });
+  results.set(name, withMessages(result, evictionRules.antiAffinity, name, conflicts));
 }
 
 /**
@@ -189,11 +218,11 @@ function hasCapacityWithout(
   let places = 0;
   for (const { name } of candidates) {
     const result = results.get(name);
-    if (result === undefined || result.evictionReasons.length > 0 || left.has(name)) continue;
-    const { filterReasons, maxReplicas } = result;
-    if (filterReasons.length === 0 && maxReplicas === undefined) return true;
-    places +=
-      filterReasons.length > 0 ? currentReplicas(name).replicas : (maxReplicas?.replicas ?? 0);
+    if (result === undefined || hasEffect(result, "Evict") || left.has(name)) continue;
+    const { maxReplicas } = result;
+    const isRejected = hasEffect(result, "Reject");
+    if (!isRejected && maxReplicas === undefined) return true;
+    places += isRejected ? currentReplicas(name).replicas : (maxReplicas?.replicas ?? 0);
   }
   const there = candidates.reduce((sum, { name }) => sum + currentReplicas(name).replicas, 0);
   return places >= (desiredReplicas ?? there);
@@ -220,16 +249,17 @@ function evictAffinityViolations(
   for (const candidate of candidates) {
     const result = led.get(candidate.name);
     if (result === undefined) continue;
+    const known = messagesOf(result, "Reject");
     const reasons = affinity
       .missingAffinityTargets(candidate)
-      .filter((text) => !result.filterReasons.includes(text));
-    if (reasons.length === 0) continue;
-    led.set(candidate.name, { ...result, filterReasons: joined(result.filterReasons, reasons) });
+      .filter((text) => !known.includes(text));
+    const { name } = candidate;
+    led.set(name, withMessages(result, missingAffinityTarget, name, reasons));
   }
   if (!hasCapacityWithout(new Set(violations.keys()), led, input)) return;
   for (const [name, result] of led) {
     const reasons = violations.get(name) ?? none;
-    results.set(name, { ...result, evictionReasons: joined(result.evictionReasons, reasons) });
+    results.set(name, withMessages(result, evictionRules.affinity, name, reasons));
   }
 }
 
@@ -252,105 +282,5 @@ function quotasOf(input: SchedulingInput): readonly SharedReplicaLimit[] {
   });
 }
 
-/** The weights of the object replace those of the policy completely. */
-function weightOf(
-  name: string,
-  policy: Policy,
-  preferences: WorkloadPreferences | undefined,
-): number {
-  if (preferences !== undefined && preferences.weights.size > 0)
-    return preferences.weights.get(name) ?? 1;
-  return policy.weights?.[name] ?? 1;
-}
-
-function isSelected(
-  candidate: ClusterCandidate,
-  policy: Policy,
-  preferences: WorkloadPreferences | undefined,
-): boolean {
-  if (preferences?.selector !== undefined) return preferences.selector.matches(candidate.labels);
-  return policy.selectedLocation?.includes(candidate) ?? true;
-}
-
-function evictionReasonsFor(
-  candidate: ClusterCandidate,
-  { policy = defaultPolicy, preferences, workload }: SchedulingInput,
-  weight: number,
-): readonly string[] {
-  const { selectedLocation } = policy;
-  const isPlain = weight !== 0 && candidate.taints === undefined;
-  if (isPlain && isSelected(candidate, policy, preferences)) return none;
-  const found: string[] = [];
-  if (!isSelected(candidate, policy, preferences)) {
-    if (preferences?.selector !== undefined)
-      found.push(`not selected by annotation cluster-selector ${preferences.selector}`);
-    else if (selectedLocation?.location !== undefined)
-      found.push(
-        `not in Location ${selectedLocation.location} of Placement ${selectedLocation.placement}`,
-      );
-  }
-  if (weight === 0) found.push("weight 0");
-  for (const taint of untolerated(candidate, workload, policy, "NoExecute"))
-    found.push(notTolerated(taint));
-  return found;
-}
-
-function filterReasonsFor(
-  candidate: ClusterCandidate,
-  { policy = defaultPolicy, preferences, workload }: SchedulingInput,
-  byAffinity: readonly string[],
-): readonly string[] {
-  const { selectedLocation } = policy;
-  const isServed = candidate.resources?.includes(workload.resource) !== false;
-  if (isServed && selectedLocation === undefined && candidate.taints === undefined)
-    return byAffinity;
-  const found: string[] = [];
-  if (
-    selectedLocation !== undefined &&
-    selectedLocation.location === undefined &&
-    preferences?.selector === undefined
-  )
-    found.push(`Placement ${selectedLocation.placement} has no Location`);
-  if (!isServed)
-    found.push(
-      `does not serve ${workload.resource} in a compatible way (kubectl get apiresourceimports says why)`,
-    );
-  for (const taint of untolerated(candidate, workload, policy, "NoSchedule"))
-    found.push(notTolerated(taint));
-  found.push(...byAffinity);
-  return found;
-}
-
-function preferNoSchedule(
-  candidate: ClusterCandidate,
-  workload: SchedulableWorkload,
-  policy: Policy,
-): readonly string[] {
-  const found = untolerated(candidate, workload, policy, "PreferNoSchedule");
-  return found.length === 0 ? none : found.map(notTolerated);
-}
-
-function untolerated(
-  { taints }: ClusterCandidate,
-  workload: SchedulableWorkload,
-  { tolerations = [] }: Policy,
-  effect: Taint["effect"],
-): readonly Taint[] {
-  if (taints === undefined) return noTaints;
-  const all = [...tolerations, ...workload.tolerations];
-  return taints.filter((taint) => taint.effect === effect && !all.some(tolerates(taint)));
-}
-
-const noTaints: readonly Taint[] = [];
-
-function tolerates(taint: Taint): (toleration: Toleration) => boolean {
-  return ({ key = "", operator = "Equal", value = "", effect = "" as never }) => {
-    if ((effect as string) !== "" && effect !== taint.effect) return false;
-    if (operator === "Exists") return key === "" || key === taint.key;
-    return key === taint.key && value === (taint.value ?? "");
-  };
-}
-
-function notTolerated({ key, value = "", effect }: Taint): string {
-  return `untolerated taint ${key}${value === "" ? "" : `=${value}`}:${effect}`;
-}
+/** While a workload follows its target, clusters without the target get nothing of it. */
+const missingAffinityTarget: RuleDescription = { ...evictionRules.affinity, verdict: "Reject" };

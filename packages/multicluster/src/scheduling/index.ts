@@ -31,6 +31,19 @@ export {
   type ResourceAmounts,
 } from "./resource-amounts.ts";
 export {
+  capacityRule,
+  evictionRules,
+  filterRules,
+  globalConstraints,
+  hasEffect,
+  messagesOf,
+  type RuleDescription,
+  type RuleEffect,
+  type RuleRecord,
+  scoreRules,
+  weightRule,
+} from "./rules.ts";
+export {
   Scheduler,
   type SchedulingNotification,
   type SchedulingSnapshot,

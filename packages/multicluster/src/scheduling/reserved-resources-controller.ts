@@ -67,8 +67,8 @@ export class ReservedResourcesController {
       this.#scheduler.reservations.reserved(key.cluster, key.name),
     );
     if (jsonEqual((target.status?.reserved ?? {}) as JsonValue, reserved as JsonValue)) return;
-    const nowMs = this.#clock.now();
-    const waitMs = (this.#saidAtMs.get(id) ?? 0) + pauseMs - nowMs;
+    const nowMs = this.#clock.monotonic();
+    const waitMs = (this.#saidAtMs.get(id) ?? Number.NEGATIVE_INFINITY) + pauseMs - nowMs;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     this.#saidAtMs.set(id, nowMs);
     try {

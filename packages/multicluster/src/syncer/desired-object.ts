@@ -7,11 +7,9 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  parseJson,
   setMember,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
-import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
 import {
   apiVersionOf,
   type ObjectKey,
@@ -27,10 +25,11 @@ import {
   isCopyLabel,
   isKcpKey,
   simulatorPrefix,
-  specDiffAnnotation,
+  specDiffOf,
   stateLabelPrefix,
   targetNameIn,
   wantsApiAccess,
+  withSpecDiff,
 } from "../api/index.ts";
 import { withApiAccess } from "./api-access.ts";
 import { bodyOf, type CachedObject } from "./cached-object.ts";
@@ -74,7 +73,10 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
   const own = bodyOf(upstream);
   let body = own;
   const name = targetNameIn(key.cluster, target);
-  body = withSpecDiff(body, stringMember(metadata.annotations, specDiffAnnotation(name)));
+  const diff = specDiffOf(metadata.annotations, name);
+  // An invalid diff is reported as the user's mistake.
+  if (diff !== undefined && isJsonObject(body["spec"] ?? null))
+    body = { ...body, spec: withSpecDiff(body["spec"] as JsonObject, diff) };
   if (wantsApiAccess(metadata.labels)) {
     const { namespace, name: of } = key;
     const address = stringMember(metadata.labels, apiAddressLabel);
@@ -146,17 +148,6 @@ function filtered(map: StringMap | undefined, keep: (key: string) => boolean): S
   const kept: { [key: string]: JsonValue } = {};
   for (const [key, value] of Object.entries(map ?? {})) if (keep(key)) setMember(kept, key, value);
   return kept as StringMap;
-}
-
-/**
- * Applies the JSON patch of `.spec` for this SyncTarget. An invalid patch is reported as the user's
- * mistake.
- */
-function withSpecDiff(body: JsonObject, diff: string | undefined): JsonObject {
-  const spec = body["spec"];
-  if (diff === undefined || spec === undefined || !isJsonObject(spec)) return body;
-  const changed = applyJsonPatch(spec, readJsonPatch(parseJson(diff)));
-  return { ...body, spec: changed };
 }
 
 const serviceAccountTokenType = "kubernetes.io/service-account-token";

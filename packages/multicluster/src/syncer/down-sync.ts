@@ -24,8 +24,9 @@ import {
 import type { SyncRules } from "../api/index.ts";
 import {
   attachedInClusterAnnotation,
+  diffHash,
   isWithinLimits,
-  specDiffAnnotation,
+  specDiffOf,
   stopBeforeStartLabel,
   syncerFieldManager,
   syncerFinalizer,
@@ -38,7 +39,6 @@ import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { DriftBackoff } from "./drift-backoff.ts";
 import { isFieldSubset } from "./field-subset.ts";
 import type { KindView } from "./kind-view.ts";
-import { diffHash } from "./origin.ts";
 import { appliedDiffAnnotation, appliedHashAnnotation, originAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { StatusSync } from "./status-sync.ts";
@@ -185,7 +185,7 @@ export class DownSync {
     const { metadata } = view.upstreamObject(key) ?? {};
     if (metadata === undefined || metadata.deletionTimestamp !== undefined) return;
     const name = context.nameIn(key.cluster);
-    const diff = stringMember(metadata.annotations, specDiffAnnotation(name));
+    const diff = specDiffOf(metadata.annotations, name);
     const marks = {
       [appliedDiffAnnotation(name)]: diff === undefined ? undefined : diffHash(diff),
       [attachedInClusterAnnotation]: attachersOf(synced.resource, copy),

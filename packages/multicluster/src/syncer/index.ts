@@ -9,7 +9,6 @@ export type { SyncedResource } from "./context.ts";
 export { nameInCluster } from "./copy-names.ts";
 export { withoutField } from "./field-path.ts";
 export {
-  diffHash,
   downstreamNamespace,
   parseCopyOf,
   parseLocator,

@@ -113,11 +113,6 @@ export function parseOrigin(text: string | undefined): Origin | undefined {
   return parsed === undefined ? undefined : { cluster: parsed, namespace, name, uid, target };
 }
 
-/** The hash of a spec diff, to report which diff a cluster has applied. */
-export function diffHash(diff: string): string {
-  return hashDigits(diff, 16);
-}
-
 /** The downstream object that an upsynced object is a copy of. */
 export interface CopyOf {
   /** The uid of the object in the cluster. */

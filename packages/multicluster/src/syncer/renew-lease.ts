@@ -9,6 +9,7 @@
  *             ▲                                                                │
  *             └────────── the tunnel breaks: a renewal follows immediately ────┘
  */
+import { kcpVersion } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, microTime, onAbort, pause } from "@kcp-ts/sdk";
 import { type Lease as LeaseObject, leases } from "@kcp-ts/sdk/kinds";
@@ -21,6 +22,7 @@ import {
   syncerFieldManager,
   syncerLeaseName,
   syncerLeaseNamespace,
+  syncerVersionAnnotation,
   syncTargets,
   tunnellessRenewMs,
 } from "../api/index.ts";
@@ -130,6 +132,7 @@ class LeaseRenewer {
     const annotations = {
       [renewIntervalAnnotation]: tunnel === undefined ? null : String(secondsOf(periodMs)),
       [stopsAtExpiryAnnotation]: lease === undefined ? null : "true",
+      [syncerVersionAnnotation]: kcpVersion,
     };
     const spec = {
       holderIdentity: this.#holderIdentity,

@@ -26,7 +26,7 @@ import {
   statusAnnotation,
   syncerFieldManager,
 } from "../api/index.ts";
-import { type CachedObject, statusOf } from "./cached-object.ts";
+import { bodyOf, type CachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import type { KindView } from "./kind-view.ts";
 import { appliedGenerationAnnotation } from "./protocol.ts";
@@ -48,9 +48,17 @@ export interface StatusSyncOptions {
  */
 export const statusAnnotationCharactersMax = 32_768;
 
+/**
+ * What a cluster reports of a new copy while its replicas start is one write: when all of them are
+ * available, or after this time.
+ */
+const firstReportMs = 1000;
+
 export class StatusSync {
   readonly #options: StatusSyncOptions;
   readonly #told: UpsyncStatusGuard;
+  /** By the text of the key: when a copy without a report was first seen. */
+  readonly #startedAtMs = new Map<string, number>();
 
   constructor(options: StatusSyncOptions) {
     this.#options = options;
@@ -64,6 +72,7 @@ export class StatusSync {
 
   forget(text: string): void {
     this.#told.forget(text);
+    this.#startedAtMs.delete(text);
   }
 
   /** When to sync again, if another client keeps writing another status. */
@@ -79,10 +88,24 @@ export class StatusSync {
     const found = translated(statusOf(downstream), downstream);
     if (found === undefined) return undefined;
     const status = sharedStatus(this.#options.synced.resource, found);
+    const firstMs = this.#firstReportInMs(key, upstream, status);
+    if (firstMs > 0) return firstMs;
     if (assignedTargets(upstream.metadata.labels).size <= 1)
       return await this.#raise(key, upstream, status);
     await this.#annotate(key, upstream, status);
     return undefined;
+  }
+
+  #firstReportInMs(key: ObjectKey, upstream: CachedObject, status: JsonValue): number {
+    const text = formatKey(key);
+    if (hasReport(upstream) || !isStarting(bodyOf(upstream), status)) {
+      this.#startedAtMs.delete(text);
+      return 0;
+    }
+    const nowMs = this.#options.context.clock.monotonic();
+    const startedAtMs = this.#startedAtMs.get(text) ?? nowMs;
+    this.#startedAtMs.set(text, startedAtMs);
+    return startedAtMs + firstReportMs - nowMs;
   }
 
   /** An object that is in no cluster any more has no status either. */
@@ -164,6 +187,18 @@ export class StatusSync {
     this.#told.recordWrite(text, status, view.recordDownstreamWrite(key, answer));
     return undefined;
   }
+}
+
+function hasReport(upstream: CachedObject): boolean {
+  return upstream.status?.includes('"observedGeneration"') === true;
+}
+
+/** Whether some of the requested replicas are not available yet; other kinds do not start. */
+function isStarting({ spec }: JsonObject, status: JsonValue): boolean {
+  const replicas = isJsonObject(spec ?? null) ? member(spec as JsonObject, "replicas") : undefined;
+  if (typeof replicas !== "number" || !isJsonObject(status)) return false;
+  const available = member(status, "availableReplicas") ?? 0;
+  return typeof available === "number" && available < replicas;
 }
 
 /**

@@ -10,9 +10,11 @@
  * original is deleted, so that a client that deletes it waits as in any cluster.
  */
 import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type DynamicObject,
   formatKey,
+  type KubernetesObject,
   type ObjectInput,
   type ObjectKey,
   type StringMap,
@@ -84,7 +86,14 @@ export class UpSync {
     if (copy?.metadata.deletionTimestamp !== undefined && this.#isOurs(key, copy))
       return this.#followDeletion(key, original, copy);
     const written = await this.#copy(key, original, copy);
+    if (original.metadata.deletionTimestamp !== undefined && this.#isHeld)
+      await this.#options.upstreamObjects.delete(key, written.metadata.uid);
     return this.#copyStatus(key, original, written);
+  }
+
+  /** The copy of an object that is being deleted is, too: its finalizer holds it until the end. */
+  get #isHeld(): boolean {
+    return this.#options.policy.onUpstreamDeletion === "Propagate";
   }
 
   /**
@@ -124,11 +133,11 @@ export class UpSync {
     original: CachedObject,
     copy: CachedObject,
   ): Promise<SyncResult> {
-    const { context, view, policy, synced } = this.#options;
+    const { context, view, synced } = this.#options;
     const { uid, deletionTimestamp } = original.metadata;
     const isOfThis =
       parseCopyOf(stringMember(copy.metadata.annotations, upsyncedFromAnnotation))?.uid === uid;
-    if (policy.onUpstreamDeletion !== "Propagate" || !isOfThis) {
+    if (!this.#isHeld || !isOfThis) {
       await this.#release(key, copy);
       return done;
     }
@@ -154,20 +163,15 @@ export class UpSync {
   async #copy(
     key: ObjectKey,
     original: CachedObject,
-    known: CachedObject | undefined,
+    copy: CachedObject | undefined,
   ): Promise<CachedObject> {
     const { context, view, synced } = this.#options;
-    const copy = known ?? (await this.#findUpstream(key));
-    if (copy !== undefined && !this.#isOurs(key, copy)) {
-      const message = `${key.namespace}/${key.name} exists upstream and was not copied up from this cluster; delete it, or rename it`;
-      throw new SyncError("AlreadyExists", message);
-    }
+    if (copy !== undefined && !this.#isOurs(key, copy)) throw alreadyExists(key);
     const body = bodyOf(original);
     const { annotations } = original.metadata;
     const held = attachersOf(synced.resource, original);
     const target = context.nameIn(key.cluster);
     const { uid: targetUid } = context.target;
-    const isHeld = this.#options.policy.onUpstreamDeletion === "Propagate";
     const metadata = {
       name: key.name,
       ...(key.namespace === "" ? {} : { namespace: key.namespace }),
@@ -181,7 +185,7 @@ export class UpSync {
         }),
         ...(held === undefined ? {} : { [attachedInClusterAnnotation]: held }),
       },
-      ...(isHeld ? { finalizers: [syncerFinalizer(target)] } : {}),
+      ...(this.#isHeld ? { finalizers: [syncerFinalizer(target)] } : {}),
     };
     const hash = hashDigits(stringifyJson([body, metadata as JsonObject]), 32);
     if (copy !== undefined) {
@@ -189,11 +193,21 @@ export class UpSync {
     }
     const marked = { ...metadata.annotations, [appliedHashAnnotation]: hash };
     const object = { ...body, metadata: { ...metadata, annotations: marked } };
-    const answer = await this.#options.upstreamObjects.apply(
-      key,
-      object as unknown as ObjectInput<DynamicObject>,
-    );
-    return view.recordUpstreamWrite(key, answer, known === undefined ? "created" : "other");
+    const answer = await this.#apply(key, object as unknown as ObjectInput<DynamicObject>);
+    return view.recordUpstreamWrite(key, answer, copy === undefined ? "created" : "other");
+  }
+
+  /** The server refuses it for an object that was not created as a copy. */
+  async #apply(key: ObjectKey, object: ObjectInput<DynamicObject>): Promise<KubernetesObject> {
+    const { upstreamObjects } = this.#options;
+    try {
+      return await upstreamObjects.apply(key, object);
+    } catch (error) {
+      if (!isStatusError(error, "Forbidden") && !isStatusError(error, "Invalid")) throw error;
+      const found = await upstreamObjects.get(key);
+      if (found === undefined || this.#isOurs(key, cachedObject(found))) throw error;
+      throw alreadyExists(key);
+    }
   }
 
   #labelsOf(key: ObjectKey, original: CachedObject): StringMap {
@@ -240,7 +254,8 @@ export class UpSync {
       if (!isObjectNotFound(error, place.name)) throw error;
     }
     await this.#release(key, copy);
-    await this.#options.upstreamObjects.delete(key, copy.metadata.uid);
+    if (copy.metadata.deletionTimestamp === undefined)
+      await this.#options.upstreamObjects.delete(key, copy.metadata.uid);
     return done;
   }
 
@@ -248,9 +263,9 @@ export class UpSync {
     const state = stateLabel(this.#options.context.nameIn(cluster));
     return stringMember(metadata.labels, state) === stateUpsync;
   }
+}
 
-  async #findUpstream(key: ObjectKey): Promise<CachedObject | undefined> {
-    const found = await this.#options.upstreamObjects.get(key);
-    return found === undefined ? undefined : cachedObject(found);
-  }
+function alreadyExists({ namespace, name }: ObjectKey): SyncError {
+  const message = `${namespace}/${name} exists upstream and was not copied up from this cluster; delete it, or rename it`;
+  return new SyncError("AlreadyExists", message);
 }

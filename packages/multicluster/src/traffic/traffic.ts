@@ -8,6 +8,7 @@ import { type SyncTarget, syncTargets, workloadStrategies } from "../api/index.t
 import {
   type ClusterInfo,
   clusterInfoOf,
+  type MetadataInformers,
   metadataAndTargets,
   unreachableAfterMsDefault,
 } from "../coordination/index.ts";
@@ -23,6 +24,8 @@ export interface TrafficOptions extends Partial<TrafficGracePeriods> {
   readonly client: Client;
   /** The SyncTargets of each logical cluster; created and run here if omitted. */
   readonly targets?: Clusters | undefined;
+  /** The metadata watches that controllers share; watches of its own if omitted. */
+  readonly metadata?: MetadataInformers | undefined;
   readonly clock?: Clock;
   /** The number of Services, and of Ingresses, that are reconciled concurrently. */
   readonly concurrency?: number;
@@ -42,6 +45,7 @@ const concurrencyDefault = 4;
 
 export function traffic(options: TrafficOptions): Traffic {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
+  const { metadata } = options;
   const { withdrawMs, returnMs } = { ...endpointGracePeriodsDefault, ...options };
   const { unreachableAfterMs = unreachableAfterMsDefault } = options;
   const gracePeriods = { withdrawMs, returnMs, unreachableAfterMs };
@@ -55,7 +59,7 @@ export function traffic(options: TrafficOptions): Traffic {
       const running = new TaskGroup(signal);
       let isWorking = false;
       const work = async (stop: AbortSignal) => {
-        const clusters = metadataAndTargets({ client, targets, clock, onError });
+        const clusters = metadataAndTargets({ client, targets, metadata, clock, onError });
         const shared = {
           clusters,
           targets: source.store,
@@ -67,7 +71,7 @@ export function traffic(options: TrafficOptions): Traffic {
         const kinds = kindsSource(strategies.store);
         const ofServices = serviceController({ ...shared, kinds });
         const controllers = [ofServices.controller, ingressController(shared)];
-        const custom = { client, clock, onError, strategies, services: ofServices };
+        const custom = { client, metadata, clock, onError, strategies, services: ofServices };
         watchCustomWorkloads(custom, running);
         await new Manager({ clusters: [clusters], controllers }).run(stop);
       };

@@ -3,7 +3,7 @@
  * through the tunnel go to the PodProxy of its own cluster, which checks each of them itself.
  */
 import type { Duplex } from "node:stream";
-import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
+import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError, StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type Client, headerText, isUpgraded, onAbort, resourcePath } from "@kcp-ts/sdk";
@@ -57,7 +57,8 @@ export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Pr
     // The jitter keeps a thousand agents from dialling at the same time.
     const jitteredMs = waitMs * (0.5 + random.next());
     waitMs = Math.min(waitMs * 2, redialMaxMs);
-    await sleep(clock, jitteredMs, signal).catch(() => {});
+    const { connectivity } = options.syncTargetClient;
+    await connectivity.pause(clock, jitteredMs, signal).catch(() => {});
   }
 }
 

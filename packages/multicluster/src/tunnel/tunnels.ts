@@ -10,6 +10,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import { connectedTunnels } from "../api/index.ts";
 import type { TargetIdentity } from "../syncer/index.ts";
 import type { AgentPresence } from "./agent-presence.ts";
 import { Multiplexer } from "./multiplexer.ts";
@@ -83,6 +84,7 @@ export class Tunnels {
     let timer = clock.schedule(revokedGraceMs, look);
     const known = [tunnel, ...(this.#tunnels.get(key) ?? [])];
     for (const old of known.splice(tunnelsPerTargetMax)) old.close("there are newer ones");
+    if (!this.#tunnels.has(key)) connectedTunnels.add(1);
     this.#tunnels.set(key, known);
     this.#newest.set(key, newest);
     presence?.opened(target, newest.id);
@@ -93,7 +95,7 @@ export class Tunnels {
   #ended(target: TargetIdentity): void {
     const key = keyOf(target);
     const newest = this.#newest.get(key);
-    this.#tunnels.delete(key);
+    if (this.#tunnels.delete(key)) connectedTunnels.add(-1);
     this.#newest.delete(key);
     if (newest?.isBroken === true) this.#options.presence?.broken(target, newest.id);
   }

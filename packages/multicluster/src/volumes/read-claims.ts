@@ -6,6 +6,7 @@ import {
   assignedTargets,
   attachedInClusterAnnotation,
   dependenciesOn,
+  diffHash,
   jsonObjectOf,
   ownedByLabel,
   specDiffAnnotation,
@@ -25,7 +26,7 @@ import {
   volumesAnnotation,
   type WorkloadPlacementStatus,
 } from "../api/index.ts";
-import { appliedDiffAnnotation, claimNamesOf, diffHash } from "../syncer/index.ts";
+import { appliedDiffAnnotation, claimNamesOf } from "../syncer/index.ts";
 import { type ClaimState, claimStates } from "./claim-machine.ts";
 import type { Volume, VolumeClaim, VolumeUser } from "./decide-volumes.ts";
 import {

@@ -14,6 +14,7 @@ import {
   type Clusters,
   Controller,
   EventRecorder,
+  formatKey,
   type KubernetesObject,
   Manager,
   type ObjectKey,
@@ -39,6 +40,7 @@ import {
   claimTemplatesOf,
   clusterInfoOf,
   isUnassigned,
+  type MetadataInformers,
   metadataAndTargets,
   metadataClusters,
   ownerLabelValue,
@@ -105,6 +107,8 @@ export interface VolumesOptions {
   readonly targets: UsedTargets;
   /** The SyncTarget that a name in a logical cluster refers to. */
   readonly targetOf: (cluster: string, target: string) => NamedTarget;
+  /** The metadata watches that controllers share; watches of its own if omitted. */
+  readonly metadata?: MetadataInformers | undefined;
   readonly clock?: Clock;
   /**
    * How long workloads stay stopped for a snapshot that does not finish; then they start again in
@@ -132,6 +136,8 @@ const copyPatienceMsDefault = 600_000;
  * missed one.
  */
 const lookAgainMs = 10_000;
+/** A namespace is read as a whole, at most this often: changes in a burst are read together. */
+const readIntervalMs = 50;
 
 export function volumes(options: VolumesOptions): Volumes {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
@@ -147,7 +153,7 @@ export function volumes(options: VolumesOptions): Volumes {
   const seenSets = clusters.source(statefulSets).store;
   const strategies = options.targets.source(workloadStrategies);
   const seen = { seenClaims, seenSets, usedTargets, strategies: strategies.store };
-  const work = { ...options, events, ...seen };
+  const work = { ...options, clock, events, ...seen, readAtMs: new Map<string, number>() };
   const ofNamespace = (_object: KubernetesObject, { cluster, namespace }: ObjectKey) => [
     { cluster, namespace, name: "" },
   ];
@@ -248,6 +254,22 @@ interface Work extends VolumesOptions {
   readonly strategies: ObjectStore<WorkloadStrategy>;
   /** The names of SyncTargets in the logical clusters that use them. */
   readonly usedTargets: ObjectStore<string>;
+  readonly clock: Clock;
+  /** When a namespace was last read, of those that may have volumes. */
+  readonly readAtMs: Map<string, number>;
+}
+
+/** Nothing in the namespace uses volumes: most namespaces are told apart without a request. */
+async function isWithoutVolumes(
+  key: ObjectKey,
+  { client, seenClaims, seenSets }: Work,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { cluster, namespace } = key;
+  if (seenClaims.list({ cluster, namespace }).length > 0) return false;
+  if (seenSets.list({ cluster, namespace }).length === 0) return true;
+  const sets = await listed(client.inCluster(cluster), statefulSets, { namespace, signal });
+  return sets.every((set) => claimTemplatesOf(set).length === 0);
 }
 
 async function reconcile(
@@ -255,9 +277,24 @@ async function reconcile(
   work: Work,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
+  const id = formatKey(key);
+  const nowMs = work.clock.monotonic();
+  const waitMs = (work.readAtMs.get(id) ?? Number.NEGATIVE_INFINITY) + readIntervalMs - nowMs;
+  if (waitMs > 0) return { requeueAfterMs: waitMs };
+  if (await isWithoutVolumes(key, work, signal)) {
+    work.readAtMs.delete(id);
+    return;
+  }
+  work.readAtMs.set(id, nowMs);
+  return reconcileVolumes(key, work, signal);
+}
+
+async function reconcileVolumes(
+  key: ObjectKey,
+  work: Work,
+  signal: AbortSignal,
+): Promise<ReconcileResult> {
   const { cluster, namespace } = key;
-  const seen = [work.seenClaims, work.seenSets];
-  if (seen.every((store) => store.list({ cluster, namespace }).length === 0)) return;
   const client = work.client.inCluster(cluster);
   const [places, found] = await Promise.all([
     readPlaces(key, work, signal),
@@ -332,7 +369,7 @@ interface ClusterView
 function viewOf(
   targets: ReadonlyMap<string, TargetInWorkspace>,
   storage: NamespaceStorage | undefined,
-  { clock = systemClock, copyTimeoutMs = copyPatienceMsDefault }: Work,
+  { clock, copyTimeoutMs = copyPatienceMsDefault }: Work,
 ): ClusterView {
   const known = (name: string) => {
     const target = targets.get(name)?.target;

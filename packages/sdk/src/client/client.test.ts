@@ -21,7 +21,10 @@ function setUp() {
 }
 
 /** A client whose requests are recorded and get prepared responses. */
-function scripted(handle: InProcessHandler, options: { fieldManager?: string } = {}) {
+function scripted(
+  handle: InProcessHandler,
+  options: { fieldManager?: string; applyManager?: string; userAgent?: string } = {},
+) {
   const sent: TransportRequest[] = [];
   const clock = new FakeClock();
   const transport = new InProcessTransport((request) => {
@@ -39,6 +42,18 @@ function scripted(handle: InProcessHandler, options: { fieldManager?: string } =
 }
 
 const ok = { status: 200, body: '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}' };
+
+describe("a client without managed fields", () => {
+  it("asks for their absence, and takes what a server without that offer sends", async () => {
+    const { sent, client } = scripted(() => ok);
+    const maps = client.withoutManagedFields().resource(configMaps);
+    assert.equal((await maps.get(target)).metadata.name, "a");
+    await maps.getMetadata(target);
+    const accepted = sent.map(({ headers }) => headers["accept"]);
+    assert.equal(accepted[0], "application/json;drop=metadata.managedFields,application/json");
+    assert.match(String(accepted[1]), /^application\/json;as=PartialObjectMetadata/);
+  });
+});
 
 describe("client verbs", () => {
   it("creates, reads, updates, patches and deletes", async () => {
@@ -139,6 +154,38 @@ describe("client verbs", () => {
     server.store.tick();
     server.store.compact();
     await assert.rejects(maps.watch({ resourceVersion: "100" }).next(), { reason: "Expired" });
+  });
+});
+
+describe("the field manager of an apply that names none", () => {
+  for (const [is, options, manager] of [
+    ["is the program of the user agent", { userAgent: "shop/1.2 (linux)" }, "shop"],
+    ["is the SDK for a client without a user agent", {}, "kcp-ts-sdk"],
+    ["is not longer than servers permit", { userAgent: "a".repeat(200) }, "a".repeat(128)],
+    ["is the controller's in its client", { applyManager: "pages", userAgent: "shop" }, "pages"],
+    ["is the client's if it has one", { applyManager: "pages", fieldManager: "mine" }, "mine"],
+  ] as const) {
+    it(is, async () => {
+      const { sent, client } = scripted(() => ok, options);
+      const maps = client.inCluster("team").resource(configMaps);
+      await maps.apply({ metadata: target });
+      await maps.applyStatus({ metadata: target });
+      await maps.apply({ metadata: target }, { fieldManager: "named" });
+      const managers = sent.map(({ path }) => new URLSearchParams(path.split("?")[1]));
+      assert.deepEqual(
+        managers.map((query) => query.get("fieldManager")),
+        [manager, manager, "named"],
+      );
+    });
+  }
+
+  it("leaves that of other writes to the server", async () => {
+    const { sent, maps } = scripted(() => ok, { applyManager: "pages" });
+    await maps.create({ metadata: target });
+    assert.deepEqual(
+      sent.map(({ path }) => path),
+      ["/api/v1/namespaces/default/configmaps"],
+    );
   });
 });
 

@@ -7,8 +7,11 @@
  */
 import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
+import { Connectivity } from "./connectivity.ts";
 import { startDeadline } from "./deadline.ts";
+import { metadataTransport } from "./metadata-transport.ts";
 import type { KubernetesObject } from "./object.ts";
+import type { ObjectName } from "./options.ts";
 import { requirePreconditions } from "./required-preconditions.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
@@ -38,6 +41,11 @@ export interface ClientOptions {
   readonly userAgent?: string;
   /** The field manager of writes that do not name one. */
   readonly fieldManager?: string;
+  /**
+   * The field manager of applies that would have none; servers refuse these. The program's name in
+   * `userAgent` if omitted, which servers take for other writes.
+   */
+  readonly applyManager?: string;
   /** The timeout of a request other than a watch, body included. */
   readonly requestTimeoutMs?: number;
   /** How often a request is retried when the server responds with `Retry-After`. */
@@ -47,14 +55,30 @@ export interface ClientOptions {
    * resourceVersion).
    */
   readonly requiresPreconditions?: boolean;
+  /**
+   * `drop`: responses come without `metadata.managedFields` where the server offers it (KEP-5958);
+   * other servers send them as ever. An update without them keeps those of the server.
+   */
+  readonly managedFields?: "keep" | "drop";
   readonly onWarning?: (text: string, request: RequestSummary) => void;
   /** Called after every attempt, for metrics. */
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
+  /** Called with the server's response to every write through a `ResourceClient`. */
+  readonly onWritten?: OnWritten | undefined;
   readonly clock?: Clock;
   readonly random?: Random;
   /** Limits of responses; unlimited if omitted, for trusted servers. */
   readonly responseLimits?: ResponseLimits | undefined;
+  /** Shared with the other clients of the connection; its own if omitted. */
+  readonly connectivity?: Connectivity | undefined;
 }
+
+/** The object as it was written; of a deletion, the last state if the server returns it. */
+export type OnWritten = (
+  resource: Resource,
+  target: ObjectName,
+  written: KubernetesObject | undefined,
+) => void;
 
 export interface RequestSummary {
   readonly method: Method;
@@ -76,6 +100,8 @@ export interface ClientRequest {
   readonly path: string;
   readonly headers?: RequestHeaders;
   readonly body?: JsonValue | undefined;
+  /** Text that is sent as it is, instead of a body: YAML that a person has edited. */
+  readonly text?: string | undefined;
   readonly contentType?: string | undefined;
   /**
    * The server may compress the response, where the transport supports it: for lists and documents.
@@ -95,6 +121,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const userAgentDefault = "kcp-ts-sdk";
+/** Servers refuse longer ones. */
+const fieldManagerLengthMax = 128;
+const acceptJson = "application/json";
+const acceptWithoutManagedFields = `${acceptJson};drop=metadata.managedFields,${acceptJson}`;
 const requestTimeoutMsDefault = 90_000;
 const retriesMaxDefault = 10;
 /**
@@ -107,25 +138,35 @@ export class Client {
   readonly transport: Transport;
   readonly basePath: string;
   readonly fieldManager: string | undefined;
+  readonly applyManager: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly responseLimits: ResponseLimits | undefined;
+  readonly onWritten: OnWritten | undefined;
+  /** Whether the server answers, as all clients that are made from this one see it. */
+  readonly connectivity: Connectivity;
   readonly #options: ClientOptions;
   readonly #headers: RequestHeaders;
   readonly #requestTimeoutMs: number;
   readonly #deadlines: SharedDeadlines;
 
   constructor(options: ClientOptions) {
-    this.#options = options;
     this.transport = options.transport;
     this.basePath = (options.basePath ?? "").replace(/\/+$/, "");
+    const userAgent = options.userAgent ?? userAgentDefault;
     this.fieldManager = options.fieldManager;
+    const applyManager = options.applyManager ?? userAgent.split("/", 1)[0];
+    this.applyManager = applyManager?.slice(0, fieldManagerLengthMax) || userAgentDefault;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? systemRandom;
     this.responseLimits = options.responseLimits;
+    this.onWritten = options.onWritten;
+    this.connectivity = options.connectivity ?? new Connectivity(this.clock);
+    this.#options = { ...options, connectivity: this.connectivity };
     this.#requestTimeoutMs = options.requestTimeoutMs ?? requestTimeoutMsDefault;
     this.#deadlines = new SharedDeadlines(this.clock, this.#requestTimeoutMs);
-    this.#headers = { accept: "application/json", "user-agent": options.userAgent ?? "kcp-ts-sdk" };
+    const accept = options.managedFields === "drop" ? acceptWithoutManagedFields : acceptJson;
+    this.#headers = { accept, "user-agent": userAgent };
   }
 
   resource<Object extends KubernetesObject>(resource: Resource<Object>): ResourceClient<Object> {
@@ -145,6 +186,24 @@ export class Client {
   /** The same server below another base path, for virtual workspaces. */
   withBasePath(basePath: string): Client {
     return new Client({ ...this.#options, basePath });
+  }
+
+  /**
+   * The same server; `onWritten` is told about every write, and applies that would have no field
+   * manager have this name.
+   */
+  forController(applyManager: string, onWritten: OnWritten): Client {
+    return new Client({ ...this.#options, applyManager, onWritten });
+  }
+
+  /** The same server: lists and watches return metadata only, of any type. */
+  withMetadataOnly(): Client {
+    return new Client({ ...this.#options, transport: metadataTransport(this.transport) });
+  }
+
+  /** The same server: responses come without managed fields where the server offers it. */
+  withoutManagedFields(): Client {
+    return new Client({ ...this.#options, managedFields: "drop" });
   }
 
   /**
@@ -230,7 +289,9 @@ export class Client {
    * can be repeated. An error status is a response here, not an error.
    */
   upgrade(request: ClientRequest): Promise<UpgradeResponse> {
-    const wire = this.#wire(request, request.signal);
+    // What comes through the connection is no object: kubelets answer 406 to a client of JSON.
+    const headers = { accept: "*/*", ...request.headers };
+    const wire = this.#wire({ ...request, headers }, request.signal);
     if (this.transport.upgrade !== undefined) return this.transport.upgrade(wire);
     const why = "this transport has no connections that could be handed over";
     return Promise.reject(new TransportError("refused", why));
@@ -248,7 +309,9 @@ export class Client {
       let response: TransportResponse;
       try {
         response = await this.transport.send(wire);
+        this.connectivity.answered();
       } catch (error) {
+        if (isTransportError(error)) this.connectivity.failed();
         if (onResponse !== undefined && !signal?.aborted) {
           const durationMs = this.clock.monotonic() - startedAtMs;
           onResponse(wire, { status: 0, durationMs, attempt });
@@ -271,17 +334,17 @@ export class Client {
   }
 
   #wire(request: ClientRequest, signal: AbortSignal | undefined): TransportRequest {
-    const { method, body } = request;
+    const { method, body, text } = request;
     let headers = this.#headers;
     if (request.headers !== undefined) headers = { ...headers, ...request.headers };
-    if (body !== undefined) {
+    if (body !== undefined || text !== undefined) {
       headers = { ...headers, "content-type": request.contentType ?? "application/json" };
     }
     return {
       method,
       path: this.basePath + request.path,
       headers,
-      body: body === undefined ? undefined : stringifyJson(body),
+      body: body === undefined ? text : stringifyJson(body),
       mayBeLong: request.mayBeLong,
       signal,
     };

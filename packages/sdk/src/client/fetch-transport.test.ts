@@ -22,6 +22,48 @@ describe("FetchTransport", () => {
     assert.equal(await response.body.text(), "text");
   });
 
+  it("adds the headers of the moment to every request", async () => {
+    let token = "a";
+    const seen: (string | null)[] = [];
+    const transport = new FetchTransport({
+      headers: () => ({ authorization: `Bearer ${token}` }),
+      fetch: async (_, init) => {
+        seen.push(new Headers(init?.headers).get("authorization"));
+        return new Response("");
+      },
+    });
+    const request = { method: "GET", path: "/", headers: {} } as const;
+    await transport.send(request);
+    token = "b";
+    await transport.send(request);
+    assert.deepEqual(seen, ["Bearer a", "Bearer b"]);
+  });
+
+  it("calls a body that breaks off a lost connection, and cancels one that is not read", async () => {
+    let isCancelled = false;
+    const bodies = [
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('{"ty')),
+        pull: (controller) => controller.error(new TypeError("network error")),
+      }),
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new Uint8Array(3)),
+        cancel: () => {
+          isCancelled = true;
+        },
+      }),
+    ];
+    const transport = new FetchTransport({ fetch: async () => new Response(bodies.shift()) });
+    const request = { method: "GET", path: "/", headers: {} } as const;
+    const broken = await transport.send(request);
+    await assert.rejects(broken.body.text(), (e) => isTransportError(e, "connection-lost"));
+    for await (const chunk of (await transport.send(request)).body) {
+      assert.equal(chunk.length, 3);
+      break;
+    }
+    assert.equal(isCancelled, true);
+  });
+
   it("distinguishes an abort from a broken connection", async () => {
     const failing = async () => {
       throw new TypeError("fetch failed");

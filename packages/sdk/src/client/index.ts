@@ -10,27 +10,36 @@ export {
   Client,
   type ClientOptions,
   type ClientRequest,
+  type OnWritten,
   type ReadResponse,
   type RequestSummary,
   type ResponseSummary,
 } from "./client.ts";
+export { Connectivity } from "./connectivity.ts";
 export { type Deadline, type DeadlineOptions, startDeadline } from "./deadline.ts";
+export { type ExplainOptions, explainError } from "./explain-error.ts";
 export { FetchTransport, type FetchTransportOptions } from "./fetch-transport.ts";
+export { type FieldConflict, fieldConflicts } from "./field-conflicts.ts";
 export {
   type InProcessHandler,
   type InProcessResponse,
   InProcessTransport,
 } from "./in-process-transport.ts";
+export { consoleLog, type Log, logAbout, silentLog } from "./log.ts";
 export type { MemberTree } from "./member-picker.ts";
 export {
+  type Applied,
+  type ApplyInput,
   clusterAnnotation,
   type DynamicObject,
   type KubernetesObject,
   type ListMeta,
   type ManagedFieldsEntry,
+  type MetadataInput,
   type ObjectInput,
   type ObjectList,
   type ObjectMeta,
+  type OrUndefined,
   type OwnerReference,
   type PartialObjectMetadata,
   type StringMap,
@@ -38,6 +47,7 @@ export {
   type Table,
   type TableColumn,
   type TableRow,
+  type WriteInput,
 } from "./object.ts";
 export { type ObjectIdentity, ObservedObject } from "./observed-object.ts";
 export type {
@@ -51,6 +61,7 @@ export type {
   PageOptions,
   Patch,
   SelectorOptions,
+  TableOptions,
   WatchOptions,
   WriteOptions,
 } from "./options.ts";
@@ -74,6 +85,7 @@ export {
 } from "./response-memory.ts";
 export { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
 export { serverTransport } from "./server-transport.ts";
+export type { StatusOf } from "./status-patch.ts";
 export { SubresourceClient } from "./subresource-client.ts";
 export {
   type ByteStream,

@@ -72,6 +72,35 @@ export type ObjectInput<Object extends KubernetesObject> = Omit<
   readonly metadata: Partial<ObjectMeta>;
 };
 
+/** What the verbs accept: an `ObjectInput` whose optional members may be undefined. */
+export type WriteInput<Object extends KubernetesObject> = OrUndefined<
+  Omit<ObjectInput<Object>, "metadata">
+> & { readonly metadata: MetadataInput };
+
+/** What an apply accepts: the fields that its manager wants, and nothing else. */
+export type ApplyInput<Object extends KubernetesObject> = Applied<
+  Omit<ObjectInput<Object>, "metadata">
+> & { readonly metadata: MetadataInput };
+
+/** Of lists the items that are meant, by their keys. Members that are undefined are not sent. */
+export type Applied<Value> = Value extends readonly (infer Item)[]
+  ? readonly Applied<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]?: Applied<Value[Name]> | undefined }
+    : Value;
+
+/** Optional members may be undefined, which is the same as absent. */
+export type OrUndefined<Value> = {
+  readonly [Name in keyof Value]: Record<never, never> extends Pick<Value, Name>
+    ? Value[Name] | undefined
+    : Value[Name];
+};
+
+/** Members that are undefined are not sent. */
+export type MetadataInput = {
+  readonly [Name in keyof ObjectMeta]?: ObjectMeta[Name] | undefined;
+};
+
 export interface ListMeta {
   readonly resourceVersion?: string;
   readonly continue?: string;

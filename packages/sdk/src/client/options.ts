@@ -51,6 +51,11 @@ export interface MemberOptions {
   readonly onUnreadable?: OnUnreadable | undefined;
 }
 
+export interface TableOptions {
+  /** What of the object each row has besides its cells; metadata if omitted. */
+  readonly includeObject?: "None" | "Metadata" | "Object";
+}
+
 export interface WatchOptions extends CallOptions, SelectorOptions {
   readonly resourceVersion?: string | undefined;
   readonly allowWatchBookmarks?: boolean;

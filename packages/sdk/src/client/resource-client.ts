@@ -10,12 +10,15 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import type { CallOptions, Client, ClientRequest } from "./client.ts";
 import { ListReader } from "./list-stream.ts";
 import type {
+  ApplyInput,
   KubernetesObject,
   ListMeta,
-  ObjectInput,
+  MetadataInput,
   ObjectList,
+  OrUndefined,
   PartialObjectMetadata,
   Table,
+  WriteInput,
 } from "./object.ts";
 import { type ObjectIdentity, ObservedObject } from "./observed-object.ts";
 import {
@@ -30,6 +33,7 @@ import {
   type Patch,
   patchContentTypes,
   type SelectorOptions,
+  type TableOptions,
   type WatchOptions,
   type WriteOptions,
 } from "./options.ts";
@@ -39,10 +43,12 @@ import { apiVersionOf, type Resource, type ResourcePath, resourcePath } from "./
 import { ItemCounter } from "./response-limits.ts";
 import { approximateBytes, HeldBytes } from "./response-memory.ts";
 import { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
+import { type StatusOf, statusPatch } from "./status-patch.ts";
 import { SubresourceClient } from "./subresource-client.ts";
 import { type WatchEvent, watchBatches } from "./watch.ts";
 
 const pageSizeDefault = 500;
+const tableAccept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
 
 export class ResourceClient<Object extends KubernetesObject> {
   readonly client: Client;
@@ -89,12 +95,9 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   /** The table that kubectl prints: columns and cells that the server computes. */
-  async table(
-    options: ListOptions & { readonly includeObject?: "None" | "Metadata" | "Object" } = {},
-  ): Promise<Table> {
-    const accept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
+  async table(options: ListOptions & TableOptions = {}): Promise<Table> {
     const { includeObject } = options;
-    return asObject(await this.#getList(options, { accept }, { includeObject }));
+    return asObject(await this.#getList(options, { accept: tableAccept }, { includeObject }));
   }
 
   /**
@@ -203,9 +206,21 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   /** The same changes in batches, as they arrive. */
-  async *watchBatches(
-    options: WatchOptions & MemberOptions = {},
-  ): AsyncGenerator<WatchEvent<Object>[]> {
+  watchBatches(options: WatchOptions & MemberOptions = {}): AsyncGenerator<WatchEvent<Object>[]> {
+    return this.#watch<Object>(options, {});
+  }
+
+  /** Changes as tables of one row. The columns are those of `table`, and may be left out. */
+  watchTables(
+    options: WatchOptions & TableOptions & MemberOptions = {},
+  ): AsyncGenerator<WatchEvent<Table & KubernetesObject>[]> {
+    return this.#watch(options, { accept: tableAccept });
+  }
+
+  async *#watch<Shown extends KubernetesObject>(
+    options: WatchOptions & TableOptions & MemberOptions,
+    headers: Readonly<Record<string, string>>,
+  ): AsyncGenerator<WatchEvent<Shown>[]> {
     const { signal, namespace, retriesMax, onOpen, sendInitialEvents, ...rest } = options;
     const { members, onUnreadable, ...query } = rest;
     const path = withQuery(this.#path({ namespace }), {
@@ -216,9 +231,9 @@ export class ResourceClient<Object extends KubernetesObject> {
         : { sendInitialEvents: String(sendInitialEvents), resourceVersionMatch: "NotOlderThan" }),
     });
     try {
-      const response = await this.client.send({ method: "GET", path, signal, retriesMax });
+      const response = await this.client.send({ method: "GET", path, headers, signal, retriesMax });
       onOpen?.();
-      yield* watchBatches<Object>(
+      yield* watchBatches<Shown>(
         response.body,
         { members, onUnreadable },
         this.client.responseLimits,
@@ -228,7 +243,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     }
   }
 
-  async create(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
+  async create(object: WriteInput<Object>, options: WriteOptions = {}): Promise<Object> {
     const path = this.#path({ namespace: object.metadata.namespace });
     return this.#write("POST", path, this.#body(object), options);
   }
@@ -237,12 +252,12 @@ export class ResourceClient<Object extends KubernetesObject> {
    * Replaces the object; the server rejects the update with Conflict if its resourceVersion is not
    * the newest.
    */
-  async update(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
+  async update(object: WriteInput<Object>, options: WriteOptions = {}): Promise<Object> {
     return this.#write("PUT", this.#path(nameOf(object)), this.#body(object), options);
   }
 
   /** Replaces the `status` subresource, nothing else. */
-  async updateStatus(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
+  async updateStatus(object: WriteInput<Object>, options: WriteOptions = {}): Promise<Object> {
     const path = this.#path({ ...nameOf(object), subresource: "status" });
     return this.#write("PUT", path, this.#body(object), options);
   }
@@ -255,12 +270,37 @@ export class ResourceClient<Object extends KubernetesObject> {
     return this.#patch(this.#path({ ...target, subresource: "status" }), patch, options);
   }
 
+  /**
+   * Makes this the status of an object that was read, by a merge patch of what differs; without a
+   * difference nothing is sent. It fails when the object was replaced by another of its name.
+   */
+  async setStatus(
+    object: Object,
+    status: OrUndefined<StatusOf<Object>>,
+    options: WriteOptions = {},
+  ): Promise<Object> {
+    const { status: current = {} } = object as { readonly status?: object };
+    const patch = statusPatch(current, status);
+    if (patch === undefined) return object;
+    const { uid } = object.metadata;
+    const metadata = uid === undefined ? {} : { uid };
+    return this.patchStatus(
+      nameOf(object),
+      { type: "merge", patch: { metadata, status: patch } },
+      options,
+    );
+  }
+
   /** Server-side apply: creates the object or sets the given fields to the given values. */
-  async apply(object: ObjectInput<Object>, options: ApplyOptions = {}): Promise<Object> {
+  apply(object: WriteInput<Object>, options?: ApplyOptions): Promise<Object>;
+  apply(object: ApplyInput<Object>, options?: ApplyOptions): Promise<Object>;
+  async apply(object: WithMetadata, options: ApplyOptions = {}): Promise<Object> {
     return this.#apply(object, undefined, options);
   }
 
-  async applyStatus(object: ObjectInput<Object>, options: ApplyOptions = {}): Promise<Object> {
+  applyStatus(object: WriteInput<Object>, options?: ApplyOptions): Promise<Object>;
+  applyStatus(object: ApplyInput<Object>, options?: ApplyOptions): Promise<Object>;
+  async applyStatus(object: WithMetadata, options: ApplyOptions = {}): Promise<Object> {
     return this.#apply(object, "status", options);
   }
 
@@ -270,7 +310,17 @@ export class ResourceClient<Object extends KubernetesObject> {
   async delete(target: ObjectName, options: DeleteOptions = {}): Promise<void> {
     const { signal } = options;
     const path = this.#path(target);
-    await this.client.json({ method: "DELETE", path, body: deleteBody(options), signal });
+    const answer = await this.client.json({
+      method: "DELETE",
+      path,
+      body: deleteBody(options),
+      signal,
+    });
+    const { onWritten } = this.client;
+    if (onWritten === undefined || options.dryRun === true) return;
+    const last = asObject<KubernetesObject>(answer);
+    const isLeft = last.kind === this.resource.kind && last.metadata.finalizers !== undefined;
+    onWritten(this.resource, target, isLeft ? last : undefined);
   }
 
   async deleteCollection(
@@ -288,7 +338,7 @@ export class ResourceClient<Object extends KubernetesObject> {
    */
   async modify(
     target: ObjectName,
-    change: (current: Object) => ObjectInput<Object> | undefined,
+    change: (current: Object) => WriteInput<Object> | undefined,
     options: WriteOptions & Pick<RetryOptions, "attemptsMax"> = {},
   ): Promise<Object> {
     const { clock, random } = this.client;
@@ -382,7 +432,7 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   async #apply(
-    object: ObjectInput<Object>,
+    object: WithMetadata,
     subresource: string | undefined,
     options: ApplyOptions,
   ): Promise<Object> {
@@ -391,7 +441,8 @@ export class ResourceClient<Object extends KubernetesObject> {
       force: options.force,
     });
     const body = this.#body({ ...object, metadata });
-    return this.#write("PATCH", path, body, options, applyContentType);
+    const { fieldManager = this.client.fieldManager ?? this.client.applyManager } = options;
+    return this.#write("PATCH", path, body, { ...options, fieldManager }, applyContentType);
   }
 
   async #patch(path: string, patch: Patch, options: WriteOptions): Promise<Object> {
@@ -414,16 +465,24 @@ export class ResourceClient<Object extends KubernetesObject> {
       fieldManager,
       fieldValidation,
     });
-    return asObject(await this.client.json({ method, path: query, body, contentType, signal }));
+    const written = asObject<Object>(
+      await this.client.json({ method, path: query, body, contentType, signal }),
+    );
+    if (dryRun !== true) this.client.onWritten?.(this.resource, nameOf(written), written);
+    return written;
   }
 
-  #body(object: ObjectInput<Object>): JsonValue {
+  #body(object: WithMetadata): JsonValue {
     const { kind } = this.resource;
     return { apiVersion: apiVersionOf(this.resource), kind, ...object } as unknown as JsonValue;
   }
 }
 
-function nameOf({ metadata }: { metadata: { name?: string; namespace?: string } }): ObjectName {
+interface WithMetadata {
+  readonly metadata: MetadataInput;
+}
+
+function nameOf({ metadata }: WithMetadata): ObjectName {
   return { name: metadata.name ?? "", namespace: metadata.namespace };
 }
 

@@ -1,11 +1,9 @@
-/** The informers of one resource, one for each cluster of a ClusterSet, as one source. */
+/** The sources of one resource, one for each member of a ClusterSet, as one source. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { KubernetesObject } from "../client/index.ts";
 import type {
   HandlerRegistration,
   Indexers,
   IndexLookup,
-  Informer,
   InformerHandler,
   ObjectKey,
   ObjectStore,
@@ -15,40 +13,50 @@ import type { ObjectSource } from "./clusters.ts";
 
 interface Subscription<Cached> {
   readonly handler: InformerHandler<Cached>;
-  readonly registrations: Map<ClusterName, HandlerRegistration>;
+  readonly registrations: Map<string, HandlerRegistration>;
 }
+
+/** The member's source, which gets these indexers in addition to those that it has. */
+type GetSource<Cached> = (indexers?: Indexers<Cached>) => ObjectSource<Cached>;
+type NameOf = (cluster: ClusterName) => string;
 
 export class ClusterSetSource<Cached> implements ObjectSource<Cached> {
   readonly store: ObjectStore<Cached>;
-  readonly #informers = new Map<ClusterName, Informer<KubernetesObject, Cached>>();
+  readonly #nameOf: NameOf;
+  readonly #members = new Map<string, GetSource<Cached>>();
+  readonly #sources = new Map<string, ObjectSource<Cached>>();
   readonly #subscriptions = new Set<Subscription<Cached>>();
   readonly #indexers: Indexers<Cached>[] = [];
 
-  constructor() {
-    this.store = new ClusterSetStore(this.#informers);
+  constructor(nameOf: NameOf) {
+    this.#nameOf = nameOf;
+    this.store = new ClusterSetStore(this.#sources, nameOf);
   }
 
-  addCluster(cluster: ClusterName, informer: Informer<KubernetesObject, Cached>): void {
-    for (const indexers of this.#indexers) informer.addIndexers(indexers);
-    this.#informers.set(cluster, informer);
+  addMember(name: string, get: GetSource<Cached>): void {
+    this.#members.set(name, get);
+    const source = get();
+    for (const indexers of this.#indexers) get(indexers);
+    this.#sources.set(name, source);
     for (const { handler, registrations } of this.#subscriptions) {
-      registrations.set(cluster, informer.addHandler(handler));
+      registrations.set(name, source.addHandler(handler));
     }
   }
 
-  removeCluster(cluster: ClusterName): void {
-    this.#informers.delete(cluster);
+  removeMember(name: string): void {
+    this.#members.delete(name);
+    this.#sources.delete(name);
     for (const { registrations } of this.#subscriptions) {
-      registrations.get(cluster)?.remove();
-      registrations.delete(cluster);
+      registrations.get(name)?.remove();
+      registrations.delete(name);
     }
   }
 
   addHandler(handler: InformerHandler<Cached>): HandlerRegistration {
     const subscription: Subscription<Cached> = { handler, registrations: new Map() };
     this.#subscriptions.add(subscription);
-    for (const [cluster, informer] of this.#informers) {
-      subscription.registrations.set(cluster, informer.addHandler(handler));
+    for (const [name, source] of this.#sources) {
+      subscription.registrations.set(name, source.addHandler(handler));
     }
     return {
       remove: () => {
@@ -58,17 +66,23 @@ export class ClusterSetSource<Cached> implements ObjectSource<Cached> {
     };
   }
 
+  seenVersion(cluster: ClusterName): string | undefined {
+    return this.#sources.get(this.#nameOf(cluster))?.seenVersion?.(cluster);
+  }
+
   addIndexers(indexers: Indexers<Cached>): void {
     this.#indexers.push(indexers);
-    for (const informer of this.#informers.values()) informer.addIndexers(indexers);
+    for (const get of this.#members.values()) get(indexers);
   }
 }
 
 class ClusterSetStore<Cached> implements ObjectStore<Cached> {
-  readonly #informers: ReadonlyMap<ClusterName, Informer<KubernetesObject, Cached>>;
+  readonly #sources: ReadonlyMap<string, ObjectSource<Cached>>;
+  readonly #nameOf: NameOf;
 
-  constructor(informers: ReadonlyMap<ClusterName, Informer<KubernetesObject, Cached>>) {
-    this.#informers = informers;
+  constructor(sources: ReadonlyMap<string, ObjectSource<Cached>>, nameOf: NameOf) {
+    this.#sources = sources;
+    this.#nameOf = nameOf;
   }
 
   get size(): number {
@@ -76,11 +90,11 @@ class ClusterSetStore<Cached> implements ObjectStore<Cached> {
   }
 
   get(key: ObjectKey): Cached | undefined {
-    return this.#informers.get(key.cluster)?.store.get(key);
+    return this.#sources.get(this.#nameOf(key.cluster))?.store.get(key);
   }
 
   has(key: ObjectKey): boolean {
-    return this.#informers.get(key.cluster)?.store.has(key) ?? false;
+    return this.#sources.get(this.#nameOf(key.cluster))?.store.has(key) ?? false;
   }
 
   list(filter?: StoreFilter): Cached[] {
@@ -100,8 +114,8 @@ class ClusterSetStore<Cached> implements ObjectStore<Cached> {
   }
 
   #stores(cluster?: ClusterName): ObjectStore<Cached>[] {
-    if (cluster === undefined) return [...this.#informers.values()].map(({ store }) => store);
-    const informer = this.#informers.get(cluster);
-    return informer === undefined ? [] : [informer.store];
+    if (cluster === undefined) return [...this.#sources.values()].map(({ store }) => store);
+    const source = this.#sources.get(this.#nameOf(cluster));
+    return source === undefined ? [] : [source.store];
   }
 }

@@ -4,26 +4,30 @@
  * Clusters are added and removed at run time. An unreachable cluster keeps its last known state,
  * and delays no other cluster. A removed cluster's objects leave the stores without delete events:
  * removal from the set is not a deletion.
+ *
+ * A member may also be many logical clusters at once, such as those of one shard.
  */
 import { assert, type Clock, onAbort, type Random, TaskGroup } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { Client, KubernetesObject, Resource } from "../client/index.ts";
+import type { Client, KubernetesObject, Log, Resource } from "../client/index.ts";
 import { formatResource } from "../client/index.ts";
-import { Informers, type SharedInformerOptions } from "../informer/index.ts";
+import type { Indexers, SharedInformerOptions } from "../informer/index.ts";
 import type { MetricsRegistry } from "../metrics/index.ts";
 import { ClusterSetSource } from "./cluster-set-source.ts";
-import type { Clusters, ObjectSource } from "./clusters.ts";
+import { type Clusters, type ObjectSource, singleCluster } from "./clusters.ts";
 
 export interface ClusterSetOptions {
+  /** Omitted: errors are logged. */
   readonly onError?: (error: unknown, cluster: ClusterName) => void;
+  /** Lines on stderr if omitted. */
+  readonly log?: Log;
   readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
   readonly random?: Random;
 }
 
-interface ClusterEntry {
-  readonly client: Client;
-  readonly informers: Informers;
+interface Member {
+  readonly clusters: Clusters;
   readonly controller: AbortController;
 }
 
@@ -35,7 +39,9 @@ interface Source {
 
 export class ClusterSet implements Clusters {
   readonly #options: ClusterSetOptions;
-  readonly #clusters = new Map<ClusterName, ClusterEntry>();
+  readonly #members = new Map<string, Member>();
+  /** The member that has a logical cluster, where a member is not a cluster itself. */
+  readonly #origins = new Map<ClusterName, string>();
   readonly #sources: Source[] = [];
   #running: TaskGroup | undefined;
 
@@ -47,39 +53,55 @@ export class ClusterSet implements Clusters {
     return true;
   }
 
+  /** The names of the members. */
   get clusters(): readonly ClusterName[] {
-    return [...this.#clusters.keys()];
+    return [...this.#members.keys()] as ClusterName[];
   }
 
   addCluster(cluster: ClusterName, client: Client): void {
-    assert(!this.#clusters.has(cluster), `${cluster} is a member already`);
-    const { onError, metrics, clock, random } = this.#options;
-    const informers = new Informers({
-      client,
-      scope: { cluster },
-      ...(onError === undefined ? {} : { onError: (error) => onError(error, cluster) }),
-      ...(metrics === undefined ? {} : { metrics }),
-      ...(clock === undefined ? {} : { clock }),
-      ...(random === undefined ? {} : { random }),
-    });
-    const member = { client, informers, controller: new AbortController() };
-    this.#clusters.set(cluster, member);
-    for (const source of this.#sources) attach(source, cluster, member);
-    this.#run(member);
+    const { onError, ...options } = this.#options;
+    const report = onError && ((error: unknown) => onError(error, cluster));
+    this.addClusters(
+      cluster,
+      singleCluster({ ...options, ...(report && { onError: report }), client, cluster }),
+    );
   }
 
   removeCluster(cluster: ClusterName): void {
-    const member = this.#clusters.get(cluster);
+    this.removeClusters(cluster);
+  }
+
+  /** Adds all of them as one member. No two members may have a logical cluster of the same name. */
+  addClusters(name: string, clusters: Clusters): void {
+    assert(!this.#members.has(name), `${name} is a member already`);
+    const member = { clusters, controller: new AbortController() };
+    this.#members.set(name, member);
+    for (const source of this.#sources) this.#attach(source, name, member);
+    this.#run(member);
+  }
+
+  removeClusters(name: string): void {
+    const member = this.#members.get(name);
     if (member === undefined) return;
-    this.#clusters.delete(cluster);
+    this.#members.delete(name);
+    for (const [cluster, origin] of this.#origins)
+      if (origin === name) this.#origins.delete(cluster);
     member.controller.abort();
-    for (const { source } of this.#sources) source.removeCluster(cluster);
+    for (const { source } of this.#sources) source.removeMember(name);
   }
 
   client(cluster: ClusterName): Client {
-    const member = this.#clusters.get(cluster);
+    return this.#memberOf(cluster).clusters.client(cluster);
+  }
+
+  #memberOf(cluster: ClusterName): Member {
+    const member = this.#members.get(this.#nameOf(cluster));
     if (member === undefined) throw new UnknownClusterError(cluster);
-    return member.client;
+    return member;
+  }
+
+  #nameOf(cluster: ClusterName): string {
+    return this.#origins.get(cluster) ?? cluster;
   }
 
   source<Object extends KubernetesObject, Cached = Object>(
@@ -97,10 +119,10 @@ export class ClusterSet implements Clusters {
       found = {
         resource,
         options: shared as unknown as SharedInformerOptions<KubernetesObject, unknown>,
-        source: new ClusterSetSource<unknown>(),
+        source: new ClusterSetSource<unknown>((cluster) => this.#nameOf(cluster)),
       };
       this.#sources.push(found);
-      for (const [cluster, member] of this.#clusters) attach(found, cluster, member);
+      for (const [name, member] of this.#members) this.#attach(found, name, member);
     }
     const source = found.source as unknown as ClusterSetSource<Cached>;
     if (indexers !== undefined) source.addIndexers(indexers);
@@ -108,39 +130,46 @@ export class ClusterSet implements Clusters {
   }
 
   ready(cluster: ClusterName): Promise<void> | undefined {
-    const member = this.#clusters.get(cluster);
-    if (member === undefined || member.informers.hasSynced) return undefined;
-    return member.informers.synced();
+    return this.#members.get(this.#nameOf(cluster))?.clusters.ready(cluster);
+  }
+
+  async refreshed(signal?: AbortSignal): Promise<void> {
+    const members = [...this.#members.values()];
+    await Promise.all(members.map(({ clusters }) => clusters.refreshed?.(signal)));
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const running = new TaskGroup(signal);
     this.#running = running;
     onAbort(running.signal, () => {
-      for (const member of this.#clusters.values()) member.controller.abort();
+      for (const member of this.#members.values()) member.controller.abort();
     });
-    for (const member of this.#clusters.values()) this.#run(member);
+    for (const member of this.#members.values()) this.#run(member);
     await running.join();
   }
 
-  #run(clusterEntry: ClusterEntry): void {
+  #run({ clusters, controller }: Member): void {
     if (this.#running === undefined || this.#running.signal.aborted) return;
-    this.#running.start(() => clusterEntry.informers.run(clusterEntry.controller.signal));
+    this.#running.start(() => clusters.run(controller.signal));
   }
-}
 
-function attach(
-  { source, resource, options }: Source,
-  cluster: ClusterName,
-  clusterEntry: ClusterEntry,
-): void {
-  source.addCluster(cluster, clusterEntry.informers.get(resource, options));
+  #attach({ source, resource, options }: Source, name: string, { clusters }: Member): void {
+    const get = (indexers?: Indexers<unknown>) =>
+      clusters.source(resource, indexers === undefined ? options : { ...options, indexers });
+    // Before any other handler, so that a reconcile finds the client of its cluster.
+    get().addHandler({
+      added: (_, { key }) => {
+        if (key.cluster !== name) this.#origins.set(key.cluster, name);
+      },
+    });
+    source.addMember(name, get);
+  }
 }
 
 export class UnknownClusterError extends Error {
   override readonly name = "UnknownClusterError";
 
   constructor(cluster: ClusterName) {
-    super(`${cluster} is not a member of the fleet`);
+    super(`${cluster} is not a member of the ClusterSet`);
   }
 }

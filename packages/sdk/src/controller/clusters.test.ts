@@ -3,13 +3,14 @@ import { afterEach, describe, it } from "node:test";
 import { sleep } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
-import { Client, defineResource, type KubernetesObject } from "../client/index.ts";
+import { Client, defineResource, type KubernetesObject, silentLog } from "../client/index.ts";
 import { FakeApiServer } from "../fake-server/index.ts";
 import type { ObjectKey } from "../informer/index.ts";
 import { LeaderElector } from "../leader-election/index.ts";
 import { ClusterSet } from "./cluster-set.ts";
 import { type Clusters, logicalClusters, singleCluster } from "./clusters.ts";
 import { Controller } from "./controller.ts";
+import { exportConsumers } from "./export-consumers.ts";
 import { Manager } from "./manager.ts";
 
 interface Thing extends KubernetesObject {
@@ -38,36 +39,36 @@ function world() {
   return { clock, server, client };
 }
 
-describe("one reconciler", () => {
-  /**
-   * Sets `size` to the length of the cluster's name: the same code for all three kinds of clusters.
-   */
-  function sizer(clusters: Clusters, clock: FakeClock) {
-    const source = clusters.source(things);
-    const reconcile = async (key: ObjectKey, { client }: { client: Client }) => {
-      const object = source.store.get(key);
-      if (object === undefined || object.size === key.cluster.length) return;
-      const { namespace, name } = key;
-      const patch = { size: key.cluster.length };
-      await client.resource(things).patch({ namespace, name }, { type: "merge", patch });
-    };
-    return new Controller({ name: "sizer", clusters, reconcile, clock }).watch(things);
-  }
-
-  const run = async (clusters: Clusters, clock: FakeClock) => {
-    const stop = new AbortController();
-    const controllers = [sizer(clusters, clock)];
-    const done = new Manager({ clusters: [clusters], controllers }).run(stop.signal);
-    stops.push(async () => {
-      stop.abort();
-      await clock.advanceAndFlush(60_000);
-      await done;
-    });
-    await clock.advanceAndFlush(0);
+/**
+ * Sets `size` to the length of the cluster's name: the same code for all three kinds of clusters.
+ */
+function sizer(clusters: Clusters, clock: FakeClock) {
+  const source = clusters.source(things);
+  const reconcile = async (key: ObjectKey, { client }: { client: Client }) => {
+    const object = source.store.get(key);
+    if (object === undefined || object.size === key.cluster.length) return;
+    const { namespace, name } = key;
+    const patch = { size: key.cluster.length };
+    await client.resource(things).patch({ namespace, name }, { type: "merge", patch });
   };
-  const sizeOf = (server: FakeApiServer, cluster: string) =>
-    server.store.get(`${resource}|${cluster}|default|a`)?.["size"];
+  return new Controller({ name: "sizer", clusters, reconcile, clock }).watch(things);
+}
 
+const run = async (clusters: Clusters, clock: FakeClock) => {
+  const stop = new AbortController();
+  const controllers = [sizer(clusters, clock)];
+  const done = new Manager({ clusters: [clusters], controllers }).run(stop.signal);
+  stops.push(async () => {
+    stop.abort();
+    await clock.advanceAndFlush(60_000);
+    await done;
+  });
+  await clock.advanceAndFlush(0);
+};
+const sizeOf = (server: FakeApiServer, cluster: string) =>
+  server.store.get(`${resource}|${cluster}|default|a`)?.["size"];
+
+describe("one reconciler", () => {
   it("serves one cluster", async () => {
     const { server, client, clock } = world();
     server.put({ resource, cluster: "root", namespace: "default", name: "a" });
@@ -117,6 +118,59 @@ describe("one reconciler", () => {
     assert.equal(sizeOf(east, "root"), 0);
     assert.equal(clusterSet.source(things).store.size, 2);
     assert.throws(() => clusterSet.client("east" as ClusterName), /not a member/);
+  });
+});
+
+describe("the consumers of an export", () => {
+  const sliceResource = "apis.kcp.io/v1alpha1/apiexportendpointslices";
+  const url = (shard: string) => `https://${shard}.example/services/apiexport/provider/things`;
+
+  /** A hub with the endpoints of these shards, each of which is a server. */
+  function exported(shards: readonly string[]) {
+    const { clock, server: hub, client } = world();
+    const servers = new Map<string, FakeApiServer>();
+    const put = (some: readonly string[]) =>
+      hub.put(
+        { resource: sliceResource, cluster: "root", name: "things" },
+        { status: { endpoints: some.map((shard) => ({ url: url(shard) })) } },
+      );
+    for (const shard of shards) servers.set(url(shard), new FakeApiServer({ clock }));
+    const connect = (asked: string) => {
+      const server = servers.get(asked);
+      assert.ok(server !== undefined, asked);
+      return new Client({ transport: server.transport(), clock });
+    };
+    return { clock, client, put, connect, on: (shard: string) => servers.get(url(shard)) };
+  }
+
+  it("are on every shard with an endpoint, also on those that come later and go", async () => {
+    const { clock, client, put, connect, on } = exported(["one", "two"]);
+    const [one, two] = [on("one"), on("two")];
+    assert.ok(one !== undefined && two !== undefined);
+    one.put({ resource, cluster: "blue", namespace: "default", name: "a" });
+    two.put({ resource, cluster: "crimson", namespace: "default", name: "a" });
+    put(["one"]);
+    const clusters = await exportConsumers({ client, endpointSlice: "things", connect });
+    await run(clusters, clock);
+    assert.equal(sizeOf(one, "blue"), 4);
+    assert.equal(sizeOf(two, "crimson"), undefined);
+    put(["one", "two"]);
+    await clock.advanceAndFlush(1000);
+    assert.equal(sizeOf(two, "crimson"), 7);
+    assert.equal(clusters.source(things).store.size, 2);
+    put(["two"]);
+    await clock.advanceAndFlush(1000);
+    assert.equal(clusters.source(things).store.size, 1);
+    assert.throws(() => clusters.client("blue" as ClusterName), /blue is not a member/);
+  });
+
+  it("on other servers are reported where no way to them is given", async () => {
+    const { client, put } = exported([]);
+    put(["one", "two"]);
+    const lines: string[] = [];
+    const log = { ...silentLog, warn: (line: string) => void lines.push(line) };
+    await exportConsumers({ client, endpointSlice: "things", log });
+    assert.match(lines.join(), /things has endpoints on 2 servers.*connection\.clientAt/);
   });
 });
 

@@ -3,12 +3,23 @@
  * or a ClusterSet: a reconciler is the same for all of them.
  */
 import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
-import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { Client, KubernetesObject, Resource } from "../client/index.ts";
+import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  consoleLog,
+  explainError,
+  formatResource,
+  type KubernetesObject,
+  type Log,
+  onAbort,
+  type Resource,
+} from "../client/index.ts";
 import {
   type HandlerRegistration,
   type InformerHandler,
   Informers,
+  type InformersOptions,
   type ObjectStore,
   type SharedInformerOptions,
 } from "../informer/index.ts";
@@ -39,18 +50,32 @@ export interface Clusters {
    */
   readonly hasSynced: boolean;
 
+  /**
+   * Resolves when all caches have a state that their servers had after this call: what a new leader
+   * has to know is what the one before it wrote.
+   */
+  refreshed?(signal?: AbortSignal): Promise<void>;
+
   /** Keeps the sources in sync until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 export interface ObjectSource<Cached> {
+  /** The version of the cluster's state up to which all changes are in the store, if known. */
+  seenVersion?(cluster: ClusterName): string | undefined;
   readonly store: ObjectStore<Cached>;
   addHandler(handler: InformerHandler<Cached>): HandlerRegistration;
 }
 
 export interface ClustersOptions {
   readonly client: Client;
+  /**
+   * Called with errors of watches, which are tried again. Omitted: they are logged, and what no
+   * retry can mend (all logical clusters for a user who may not read them) ends `run`.
+   */
   readonly onError?: (error: unknown) => void;
+  /** Lines on stderr if omitted. */
+  readonly log?: Log;
   /** Counts the operations of the informers. */
   readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
@@ -62,11 +87,11 @@ export interface ClustersOptions {
   readonly liveObjectsMax?: number;
 }
 
-/** One cluster; the caller chooses its name. */
+/** One cluster: that of the client. Its name is that of the client's base path if omitted. */
 export function singleCluster(
-  options: ClustersOptions & { readonly cluster: ClusterName },
+  options: ClustersOptions & { readonly cluster?: ClusterName },
 ): Clusters {
-  const { client, cluster } = options;
+  const { client, cluster = clusterOfClient(client) } = options;
   const informers = new Informers({ ...options, scope: { cluster } });
   return informed(informers, (asked) => {
     assert(asked === cluster, `${asked} is not ${cluster}`);
@@ -74,13 +99,90 @@ export function singleCluster(
   });
 }
 
+function clusterOfClient({ basePath }: Client): ClusterName {
+  const [, name = ""] = /\/clusters\/([^/]+)$/.exec(basePath) ?? [];
+  return parseClusterName(name) ?? rootCluster;
+}
+
 /**
  * All logical clusters of a server, including clusters created later, through one watch for each
- * resource.
+ * resource. Custom resources are followed by their metadata, and read in their own clusters. The
+ * user needs access to all logical clusters: `run` fails at once without it.
  */
 export function logicalClusters(options: ClustersOptions): Clusters {
+  if (options.onError !== undefined) return overAllClusters(options);
+  const { log = consoleLog } = options;
+  let refuse: (error: Error) => void = () => {};
+  const refused = new Promise<never>((_, reject) => {
+    refuse = reject;
+  });
+  // Whoever runs the clusters gets it.
+  refused.catch(() => {});
+  const clusters = overAllClusters({
+    ...options,
+    onFailure: (error, resource) => {
+      if (isWithoutAccess(error) && !clusters.hasSynced) {
+        refuse(new AllClustersError(resource, error));
+        return;
+      }
+      const text = `${explainError(error, { resource })}; it is tried again`;
+      log.warn(`watch of ${formatResource(resource)}: ${text}`);
+    },
+  });
+  return {
+    ...members(clusters),
+    get hasSynced() {
+      return clusters.hasSynced;
+    },
+    async run(signal) {
+      const stop = new AbortController();
+      const forget = onAbort(signal, () => stop.abort());
+      const running = clusters.run(stop.signal);
+      try {
+        await Promise.race([running, refused]);
+      } finally {
+        stop.abort();
+        forget();
+        await running;
+      }
+    },
+  };
+}
+
+/** Tries again for ever: access may be granted later. */
+export function overAllClusters(options: Omit<InformersOptions, "scope">): Clusters {
   const informers = new Informers({ ...options, scope: "all-clusters" });
   return informed(informers, (cluster) => options.client.inCluster(cluster));
+}
+
+function members({
+  client,
+  source,
+  ready,
+  refreshed,
+}: Clusters): Pick<Clusters, "client" | "source" | "ready" | "refreshed"> {
+  return { client, source, ready, ...(refreshed && { refreshed }) };
+}
+
+/** All logical clusters were asked for, and the server does not serve them to this user. */
+export class AllClustersError extends Error {
+  override readonly name = "AllClustersError";
+
+  constructor(resource: Resource, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(
+      `${formatResource(resource)} cannot be watched in all logical clusters: ${why}. ` +
+        "Use singleCluster({ client }) for the logical cluster of your kubeconfig, or " +
+        "exportConsumers({ client, endpointSlice }) for all workspaces that bind an APIExport; " +
+        "or connect as a user with access to all of them, such as context shard-base of kcp's " +
+        "admin.kubeconfig",
+      { cause },
+    );
+  }
+}
+
+function isWithoutAccess(error: unknown): boolean {
+  return isStatusError(error) && (error.code === 401 || error.code === 403 || error.code === 404);
 }
 
 function informed(informers: Informers, client: Clusters["client"]): Clusters {
@@ -91,6 +193,7 @@ function informed(informers: Informers, client: Clusters["client"]): Clusters {
       return informers.hasSynced;
     },
     ready: () => (informers.hasSynced ? undefined : informers.synced()),
+    refreshed: (signal) => informers.refreshed(signal),
     run: (signal) => informers.run(signal),
   };
 }

@@ -1,4 +1,6 @@
 /** Conditions of an object's status, in the form that `kubectl wait` and GitOps tools read. */
+import { systemClock } from "@kcp-ts/machinery/base";
+
 export interface Condition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
@@ -16,17 +18,23 @@ export type ConditionInput = Omit<Condition, "lastTransitionTime">;
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
-  input: ConditionInput,
-  nowMs: number,
+  {
+    observedGeneration,
+    ...rest
+  }: Omit<ConditionInput, "observedGeneration"> & {
+    readonly observedGeneration?: number | undefined;
+  },
+  nowMs: number = systemClock.now(),
 ): readonly Condition[] {
   const list = conditions ?? [];
+  const input = { ...rest, ...(observedGeneration === undefined ? {} : { observedGeneration }) };
   const current = findCondition(list, input.type);
   if (current === undefined) return [...list, { ...input, lastTransitionTime: timestamp(nowMs) }];
   const isSame =
     current.status === input.status &&
     current.reason === input.reason &&
     current.message === input.message &&
-    current.observedGeneration === input.observedGeneration;
+    current.observedGeneration === observedGeneration;
   if (isSame) return list;
   const lastTransitionTime =
     current.status === input.status ? current.lastTransitionTime : timestamp(nowMs);

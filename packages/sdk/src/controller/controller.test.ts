@@ -129,6 +129,25 @@ describe("a controller", () => {
     take();
   });
 
+  it("reconciles changes that may wait together, and others at once", async () => {
+    const { controller, put, start, take, clock } = setUp();
+    controller.watch(things, { delayMs: ({ object }) => (object.size === 1 ? 250 : 0) });
+    void start();
+    await clock.advanceAndFlush(0);
+    put("a", { size: 1 });
+    await clock.advanceAndFlush(100);
+    put("a", { size: 1 });
+    await clock.advanceAndFlush(100);
+    assert.equal(take(), "");
+    await clock.advanceAndFlush(100);
+    assert.equal(take(), "root|default/a");
+    await clock.advanceAndFlush(1000);
+    assert.equal(take(), "");
+    put("a", { size: 2 });
+    await clock.advanceAndFlush(0);
+    assert.equal(take(), "root|default/a");
+  });
+
   it("requeues a failed key with growing backoff, and resets the backoff after a success", async () => {
     let failures = 3;
     const times: number[] = [];

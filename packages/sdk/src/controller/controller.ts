@@ -6,20 +6,35 @@
  * continues with other keys while the key itself stays locked.
  */
 import { type Clock, systemClock, type Timer } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
+  consoleLog,
+  explainError,
+  formatResource,
   type KubernetesObject,
+  type Log,
+  logAbout,
   onAbort,
   type Resource,
+  type SelectorOptions,
   startDeadline,
 } from "../client/index.ts";
-import { formatKey, type ObjectKey, type SharedInformerOptions } from "../informer/index.ts";
-import { MetricsRegistry } from "../metrics/index.ts";
+import {
+  formatKey,
+  type Indexers,
+  type ObjectKey,
+  type SharedInformerOptions,
+} from "../informer/index.ts";
+import { type MetricsRegistry, processMetrics } from "../metrics/index.ts";
 import { type AddOptions, type RateLimiter, WorkQueue } from "../work-queue/index.ts";
+import { CachedReader } from "./cached-reader.ts";
 import type { Change } from "./change.ts";
-import type { Clusters } from "./clusters.ts";
+import type { Clusters, ObjectSource } from "./clusters.ts";
 import { type ControllerMetrics, controllerMetrics } from "./controller-metrics.ts";
 import { enqueueSelf, type Mapping } from "./mapping.ts";
+import { OwnWrites } from "./own-writes.ts";
 import type { Predicate } from "./predicates.ts";
 
 export interface ControllerOptions {
@@ -36,14 +51,21 @@ export interface ControllerOptions {
   readonly timeoutMs?: number;
   readonly rateLimiter?: RateLimiter;
   readonly metrics?: MetricsRegistry;
-  /** Called with failed reconciles, for a log. They are requeued. */
+  /** Called with failed reconciles, which are requeued. Omitted: they are logged. */
   readonly onError?: (error: unknown, key: ObjectKey) => void;
+  /** Lines on stderr if omitted. */
+  readonly log?: Log;
   readonly clock?: Clock;
 }
 
 export interface ReconcileContext {
+  readonly key: ObjectKey;
   /** The client of the key's cluster. */
   readonly client: Client;
+  /** With the controller and the key in front of every line. */
+  readonly log: Log;
+  /** Reads from the cache of a resource that this controller watches, with its own writes. */
+  cached<Object extends KubernetesObject>(resource: Resource<Object>): CachedReader<Object>;
   /** Aborts when the reconcile times out, or when leadership is lost. */
   readonly signal: AbortSignal;
 }
@@ -56,6 +78,18 @@ export interface WatchSettings<Object, Cached> extends SharedInformerOptions<Obj
   readonly map?: Mapping<Cached>;
   readonly predicate?: Predicate<Cached>;
   readonly priority?: number;
+  /**
+   * How long the reconcile of a change may wait, so that several changes of one key cause one
+   * reconcile; not at all if omitted.
+   */
+  readonly delayMs?: (change: Change<Cached>) => number;
+}
+
+/** A cache that is only read: its changes reconcile nothing. */
+export interface ReadSettings<Object> {
+  readonly indexers?: Indexers<Object>;
+  /** The server sends only what it selects, and `cached` has only that. */
+  readonly selector?: SelectorOptions;
 }
 
 export interface RunOptions {
@@ -85,12 +119,16 @@ export class Controller {
   readonly #queue: WorkQueue<ObjectKey>;
   readonly #metrics: ControllerMetrics;
   readonly #abort = new AbortController();
+  readonly #log: Log;
+  readonly #caches = new Map<string, Cache>();
+  readonly #ownWrites = new OwnWrites();
 
   constructor(options: ControllerOptions) {
     this.name = options.name;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    const metrics = options.metrics ?? new MetricsRegistry();
+    this.#log = logAbout(options.log ?? consoleLog, options.name);
+    const metrics = options.metrics ?? processMetrics;
     this.#metrics = controllerMetrics(metrics, options.name);
     this.#queue = new WorkQueue<ObjectKey>({
       name: options.name,
@@ -107,14 +145,22 @@ export class Controller {
     resource: Resource<Object>,
     settings: WatchSettings<Object, Cached> = {},
   ): this {
-    const { map = enqueueSelf, predicate, priority = 0, ...shared } = settings;
+    const { map = enqueueSelf, predicate, priority = 0, delayMs, ...shared } = settings;
     const source = this.#options.clusters.source<Object, Cached>(resource, shared);
+    if (shared.transform === undefined && shared.filter === undefined) {
+      // Without a transform the cached objects are those of the resource.
+      const whole = source as ObjectSource<unknown> as ObjectSource<KubernetesObject>;
+      const indexers = (shared.indexers ?? {}) as Indexers<KubernetesObject>;
+      this.#remember(resource, { source: whole, indexers, isSelected: !!shared.selector });
+    }
     const enqueue = (change: Change<Cached>, level: number) => {
       if (predicate !== undefined && !predicate(change)) return;
-      for (const key of map(change.object, change.key)) this.enqueue(key, { priority: level });
+      const waitMs = delayMs?.(change) ?? 0;
+      const add = (key: ObjectKey) => this.#queue.addAfter(key, waitMs, { priority: level });
+      for (const key of map(change.object, change.key)) add(key);
       if (change.type !== "updated" || map === enqueueSelf) return;
       // The keys that the previous object mapped to may have to be reconciled, too.
-      for (const key of map(change.previous, change.key)) this.enqueue(key, { priority: level });
+      for (const key of map(change.previous, change.key)) add(key);
     };
     source.addHandler({
       added: (object, { key, initial }) =>
@@ -124,6 +170,29 @@ export class Controller {
       deleted: (object, { key }) => enqueue({ type: "deleted", key, object }, priority),
     });
     return this;
+  }
+
+  /** Keeps a cache of this resource for `context.cached`. Returns the controller, for chaining. */
+  reads<Object extends KubernetesObject>(
+    resource: Resource<Object>,
+    settings: ReadSettings<Object> = {},
+  ): this {
+    const source = this.#options.clusters.source<Object>(resource, settings);
+    this.#remember(resource, {
+      source: source as ObjectSource<unknown> as ObjectSource<KubernetesObject>,
+      indexers: (settings.indexers ?? {}) as Indexers<KubernetesObject>,
+      isSelected: settings.selector !== undefined,
+    });
+    return this;
+  }
+
+  /** Of several caches of a resource the first counts, and one of all objects before the others. */
+  #remember(resource: Resource, cache: Cache): void {
+    const id = formatResource(resource);
+    const known = this.#caches.get(id);
+    if (known === undefined || (known.isSelected && !cache.isSelected)) this.#caches.set(id, cache);
+    else if (known.source === cache.source)
+      this.#caches.set(id, { ...known, indexers: { ...known.indexers, ...cache.indexers } });
   }
 
   enqueue(key: ObjectKey, options: AddOptions = {}): void {
@@ -220,8 +289,7 @@ export class Controller {
   async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<void> {
     const startedAtMs = this.#clock.monotonic();
     try {
-      const { reconcile, clusters } = this.#options;
-      const result = await reconcile(key, { client: clusters.client(key.cluster), signal });
+      const result = await this.#options.reconcile(key, this.#context(key, signal));
       this.#queue.forget(key);
       if (result === undefined || result === null) this.#metrics.outcomes.success.increment();
       else {
@@ -236,18 +304,84 @@ export class Controller {
     }
   }
 
+  /** What few reconciles need is made when it is asked for. */
+  #context(key: ObjectKey, signal: AbortSignal): ReconcileContext {
+    const { cluster } = key;
+    // Of a cluster that was removed nothing is reconciled: it throws here.
+    const given = this.#options.clusters.client(cluster);
+    const client = () => this.#observed(given, cluster);
+    const log = () => logAbout(this.#log, formatKey(key));
+    return {
+      key,
+      signal,
+      get client() {
+        return client();
+      },
+      get log() {
+        return log();
+      },
+      cached: (resource) => this.#cached(resource, cluster),
+    };
+  }
+
+  #observed(client: Client, cluster: ClusterName): Client {
+    return client.forController(this.name, (resource, { name, namespace = "" }, written) => {
+      const cache = this.#caches.get(formatResource(resource));
+      if (cache === undefined) return;
+      const at = { cluster, namespace, name };
+      this.#ownWrites.written(resource, at, written, cache.source.store.get(at));
+    });
+  }
+
+  #cached<Object extends KubernetesObject>(
+    resource: Resource<Object>,
+    cluster: ClusterName,
+  ): CachedReader<Object> {
+    const cache = this.#caches.get(formatResource(resource));
+    if (cache === undefined) {
+      const text = `${this.name} has no cache of ${formatResource(resource)}`;
+      throw new TerminalError(`${text}: declare it with reads, watch or owns`);
+    }
+    const { source, indexers } = cache as Cache<unknown> as Cache<Object>;
+    return new CachedReader({ resource, cluster, source, indexers, ownWrites: this.#ownWrites });
+  }
+
   #fail(key: ObjectKey, error: unknown): void {
     this.#metrics.outcomes.error.increment();
     this.#metrics.errors.increment();
-    this.#options.onError?.(error, key);
-    if (
+    const isFinal =
       error instanceof Error &&
-      (error.name === "TerminalError" || error.name === "UnknownClusterError")
-    ) {
+      (error.name === "TerminalError" || error.name === "UnknownClusterError");
+    if (this.#options.onError === undefined) this.#logFailure(key, error, isFinal);
+    else this.#options.onError(error, key);
+    if (isFinal) {
       this.#metrics.terminalErrors.increment();
       this.#queue.forget(key);
     } else {
       this.#queue.addRateLimited(key);
     }
   }
+
+  /** A key that fails again and again is logged less and less often. */
+  #logFailure(key: ObjectKey, error: unknown, isFinal: boolean): void {
+    const attempt = this.#queue.retries(key) + 1;
+    const isPowerOfTwo = (attempt & (attempt - 1)) === 0;
+    // Somebody else was faster: the usual reason, and the next attempt reads the newer object.
+    const isConflict = isStatusError(error, "Conflict") && attempt < conflictsLogged;
+    if (!isFinal && (!isPowerOfTwo || isConflict)) return;
+    const next = isFinal ? "it is not tried again" : `attempt ${attempt}, it is tried again`;
+    const line = `${formatKey(key)}: ${explainError(error)}; ${next}`;
+    if (isFinal) this.#log.error(line);
+    else this.#log.warn(line);
+  }
+}
+
+/** So many conflicts of one key in a row are no accident. */
+const conflictsLogged = 8;
+
+interface Cache<Cached = KubernetesObject> {
+  readonly source: ObjectSource<Cached>;
+  readonly indexers: Indexers<Cached>;
+  /** It has not all objects of the resource. */
+  readonly isSelected: boolean;
 }

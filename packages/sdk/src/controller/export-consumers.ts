@@ -1,11 +1,12 @@
 /**
  * The consumers of an APIExport as clusters: the same reconciler works in all workspaces that bind
- * the API, and in no others.
+ * the API, on all shards, and in no others.
  */
-import { sleep } from "@kcp-ts/machinery/base";
-import { type DynamicObject, defineResource } from "../client/index.ts";
-import { apiExportEndpointSlices } from "../kinds/index.ts";
-import { type Clusters, type ClustersOptions, logicalClusters } from "./clusters.ts";
+import { sleep, TaskGroup } from "@kcp-ts/machinery/base";
+import { type Client, consoleLog } from "../client/index.ts";
+import { type APIExportEndpointSlice, apiExportEndpointSlices } from "../kinds/index.ts";
+import { ClusterSet } from "./cluster-set.ts";
+import { type Clusters, type ClustersOptions, overAllClusters, singleCluster } from "./clusters.ts";
 
 export interface ExportConsumersOptions extends ClustersOptions {
   /**
@@ -13,31 +14,119 @@ export interface ExportConsumersOptions extends ClustersOptions {
    * usually that of the export.
    */
   readonly endpointSlice: string;
+  /**
+   * The client of an endpoint, where consumers are on several shards: `connection.clientAt`.
+   * Omitted: endpoints are paths on the client's own server.
+   */
+  readonly connect?: (url: string) => Client;
   readonly signal?: AbortSignal;
 }
-
-const endpointSlices = defineResource<DynamicObject>(apiExportEndpointSlices);
 
 const pollMs = 500;
 
 /**
- * Waits until a workspace has bound the export. The client's user needs `apiexports/content` of the
- * export in the provider's workspace, and no permissions in the workspaces of consumers.
+ * Waits until a workspace has bound the export, and follows the endpoints from then on. The
+ * client's user needs `apiexports/content` of the export in the provider's workspace, and no
+ * permissions in the workspaces of consumers.
  */
 export async function exportConsumers(options: ExportConsumersOptions): Promise<Clusters> {
   const { client, endpointSlice, signal } = options;
+  const endpoints = new ExportEndpoints(options);
   for (;;) {
-    const slice = await client.resource(endpointSlices).find({ name: endpointSlice }, { signal });
-    const [url] = endpointsOf(slice);
-    // The endpoint URLs are rewritten to the address of this client's server; other shards would
-    // have further endpoints.
-    if (url !== undefined)
-      return logicalClusters({ ...options, client: client.withBasePath(new URL(url).pathname) });
+    const slice = await client
+      .resource(apiExportEndpointSlices)
+      .find({ name: endpointSlice }, { signal });
+    endpoints.follow(slice);
+    if (endpoints.size > 0) return endpoints;
     await sleep(client.clock, pollMs, signal);
   }
 }
 
-function endpointsOf(slice: DynamicObject | undefined): readonly string[] {
-  const status = slice?.["status"] as { endpoints?: readonly { url: string }[] } | undefined;
-  return (status?.endpoints ?? []).map(({ url }) => url);
+/** One member for each endpoint: all logical clusters of one shard that bind the export. */
+class ExportEndpoints implements Clusters {
+  readonly #options: ExportConsumersOptions;
+  readonly #set = new ClusterSet();
+  readonly #hub: Clusters;
+  readonly #members = new Map<string, Clusters>();
+  #warnedOf = 1;
+
+  constructor(options: ExportConsumersOptions) {
+    this.#options = options;
+    this.#hub = singleCluster(options);
+    const selector = { fieldSelector: `metadata.name=${options.endpointSlice}` };
+    this.#hub
+      .source(apiExportEndpointSlices, { selector })
+      .addHandler({
+        added: (slice) => this.follow(slice),
+        updated: (slice) => this.follow(slice),
+        deleted: () => this.follow(undefined),
+      });
+  }
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  follow(slice: APIExportEndpointSlice | undefined): void {
+    const urls = (slice?.status?.endpoints ?? []).map(({ url }) => url);
+    const wanted = new Map(urls.map((url) => [this.#nameOf(url), url]));
+    for (const name of this.#members.keys()) {
+      if (wanted.has(name)) continue;
+      this.#members.delete(name);
+      this.#set.removeClusters(name);
+    }
+    for (const [name, url] of wanted) {
+      if (this.#members.has(name)) continue;
+      const member = overAllClusters({ ...this.#options, client: this.#clientOf(url) });
+      this.#members.set(name, member);
+      this.#set.addClusters(name, member);
+    }
+    this.#warnOfOtherServers(urls);
+  }
+
+  /** Without `connect` a path on two servers is one endpoint: that of the client's server. */
+  #nameOf(url: string): string {
+    return this.#options.connect === undefined ? new URL(url).pathname : url;
+  }
+
+  #clientOf(url: string): Client {
+    const { connect, client } = this.#options;
+    return connect?.(url) ?? client.withBasePath(new URL(url).pathname);
+  }
+
+  #warnOfOtherServers(urls: readonly string[]): void {
+    const { connect, endpointSlice, log = consoleLog } = this.#options;
+    const servers = new Set(urls.map((url) => new URL(url).origin)).size;
+    if (connect !== undefined || servers <= this.#warnedOf) return;
+    this.#warnedOf = servers;
+    log.warn(
+      `${endpointSlice} has endpoints on ${servers} servers, and only consumers on the client's own ` +
+        "are followed. Next: pass connect, as in exportConsumers({ …, connect: connection.clientAt })",
+    );
+  }
+
+  client(cluster: Parameters<Clusters["client"]>[0]): Client {
+    return this.#set.client(cluster);
+  }
+
+  readonly source: Clusters["source"] = (resource, options) => this.#set.source(resource, options);
+
+  ready(cluster: Parameters<Clusters["ready"]>[0]): Promise<void> | undefined {
+    return this.#set.ready(cluster);
+  }
+
+  get hasSynced(): boolean {
+    return [...this.#members.values()].every(({ hasSynced }) => hasSynced);
+  }
+
+  refreshed(signal?: AbortSignal): Promise<void> {
+    return this.#set.refreshed(signal);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const running = new TaskGroup(signal);
+    running.start((stop) => this.#hub.run(stop));
+    running.start((stop) => this.#set.run(stop));
+    await running.join();
+  }
 }

@@ -1,7 +1,9 @@
 /** Controllers: reconcile loops over one cluster, all logical clusters, or a ClusterSet. */
+export { CachedReader } from "./cached-reader.ts";
 export type { Change } from "./change.ts";
 export { ClusterSet, type ClusterSetOptions, UnknownClusterError } from "./cluster-set.ts";
 export {
+  AllClustersError,
   type Clusters,
   type ClustersOptions,
   logicalClusters,
@@ -16,16 +18,27 @@ export {
   setCondition,
   timestamp,
 } from "./condition.ts";
+export { controlledBy } from "./controlled-by.ts";
 export {
   Controller,
   type ControllerOptions,
   initialPriority,
+  type ReadSettings,
   type ReconcileContext,
   type ReconcileResult,
   type RunOptions,
   TerminalError,
   type WatchSettings,
 } from "./controller.ts";
+export {
+  type BindOptions,
+  type BuilderOptions,
+  ControllerBuilder,
+  type ControllerDefinition,
+  type ControllerForOptions,
+  controllerFor,
+  type ObjectContext,
+} from "./controller-for.ts";
 export {
   type Event,
   type EventInput,

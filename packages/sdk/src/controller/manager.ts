@@ -4,17 +4,21 @@
  *
  * Caches stay in sync also while another process leads, so that a failover takes no time.
  */
-import { TaskGroup } from "@kcp-ts/machinery/base";
+import { type Clock, systemClock, TaskGroup } from "@kcp-ts/machinery/base";
 import { onAbort } from "../client/index.ts";
 import type { LeaderElector, Leadership } from "../leader-election/index.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Controller } from "./controller.ts";
 import { HealthChecks } from "./health.ts";
 
+/** How long a new leader waits for its caches. */
+const catchUpMs = 10_000;
+
 export interface ManagerOptions {
   readonly clusters: readonly Clusters[];
   readonly controllers: readonly Controller[];
   readonly elector?: LeaderElector;
+  readonly clock?: Clock;
   /**
    * Called with the reason of a failed health check, for a log: the response does not contain it.
    */
@@ -70,6 +74,24 @@ export class Manager {
     }
   }
 
+  /** A leader who does not know what the one before it wrote would do it again. */
+  async #catchUp(signal: AbortSignal, workSignal: AbortSignal): Promise<void> {
+    const { clusters, clock = systemClock } = this.#options;
+    const given = new AbortController();
+    const giveUp = () => given.abort();
+    const forget = [signal, workSignal].map((one) => onAbort(one, giveUp));
+    // A server that is down holds up nobody else.
+    const timer = clock.schedule(catchUpMs, giveUp);
+    try {
+      await Promise.all(clusters.map((one) => one.refreshed?.(given.signal)));
+    } catch (error) {
+      if (!given.signal.aborted) throw error;
+    } finally {
+      timer.cancel();
+      for (const one of forget) one();
+    }
+  }
+
   async #workWhileLeading(elector: LeaderElector, signal: AbortSignal): Promise<void> {
     let isLost = false;
     const ended = new AbortController();
@@ -79,6 +101,7 @@ export class Manager {
       const workSignal = leadership.signal;
       this.#leadership = leadership;
       try {
+        if (leadership.fencingToken > 0) await this.#catchUp(signal, workSignal);
         await Promise.all(this.#options.controllers.map((one) => one.run({ signal, workSignal })));
       } finally {
         this.#leadership = undefined;

@@ -6,6 +6,7 @@ export { type BackoffOptions, backoffMs } from "./backoff.ts";
 export type { HandlerRegistration, InformerHandler } from "./handlers.ts";
 export { Informer, type InformerOptions, type InformerScope } from "./informer.ts";
 export { Informers, type InformersOptions, type SharedInformerOptions } from "./informers.ts";
+export { LiveTable, type LiveTableOptions, type LiveTableRow } from "./live-table.ts";
 export { clusterOf, formatKey, keyInCluster, type ObjectKey, parseKey } from "./object-key.ts";
 export type { InformerHealth } from "./reflector.ts";
 export type { InformerState } from "./reflector-machine.ts";

@@ -7,7 +7,17 @@
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { Client, KubernetesObject, Resource, SelectorOptions } from "../client/index.ts";
+import {
+  type Client,
+  consoleLog,
+  explainError,
+  formatResource,
+  type KubernetesObject,
+  type Log,
+  logAbout,
+  type Resource,
+  type SelectorOptions,
+} from "../client/index.ts";
 import { type MetricsRegistry, reflectorMetrics, unreadableCounter } from "../metrics/index.ts";
 import { type HandlerRegistration, Handlers, type InformerHandler } from "./handlers.ts";
 import { liveObjectsMaxDefault } from "./object-table.ts";
@@ -15,6 +25,7 @@ import { type InformerHealth, Reflector } from "./reflector.ts";
 import { IndexedStore, type Indexers, type ObjectStore } from "./store.ts";
 import { StoreListerWatcher } from "./store-lister-watcher.ts";
 import { isJsonSafe } from "./transforms.ts";
+import { WildcardResource } from "./wildcard-resource.ts";
 
 export interface InformerOptions<Object extends KubernetesObject, Cached> {
   readonly client: Client;
@@ -43,8 +54,13 @@ export interface InformerOptions<Object extends KubernetesObject, Cached> {
   readonly pageSize?: number | undefined;
   /** Counts under the metric names of client-go's reflectors. */
   readonly metrics?: MetricsRegistry | undefined;
-  /** Called with errors of requests and of handlers, for a log. The informer continues. */
+  /**
+   * Called with errors of requests and of handlers; the informer continues. Omitted: they are
+   * logged.
+   */
   readonly onError?: ((error: unknown) => void) | undefined;
+  /** Lines on stderr if omitted. */
+  readonly log?: Log | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
@@ -62,7 +78,11 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     this.resource = options.resource;
     const clock = options.clock ?? options.client.clock;
     const random = options.random ?? options.client.random;
-    const report = (error: unknown) => options.onError?.(error);
+    const { resource } = options;
+    const log = logAbout(options.log ?? consoleLog, `watch of ${formatResource(resource)}`);
+    const report =
+      options.onError ??
+      ((error: unknown) => log.warn(`${explainError(error, { resource })}; it is tried again`));
     this.#handlers = new Handlers(report);
     const liveMaxDefault = isJsonSafe(options.transform) ? liveObjectsMaxDefault : Infinity;
     this.#store = new IndexedStore(
@@ -71,9 +91,14 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     );
     if (options.indexers !== undefined) this.#store.addIndexers(options.indexers);
     const metrics = reflectorMetrics(options.metrics, options.resource);
+    const onSplit = () =>
+      log.info("over all logical clusters only metadata is served: objects are read one by one");
     const listerWatcher = new StoreListerWatcher({
       ...options,
-      client: options.scope === "all-clusters" ? options.client.inCluster("*") : options.client,
+      resource:
+        options.scope === "all-clusters"
+          ? new WildcardResource(options.client.inCluster("*"), resource, onSplit)
+          : options.client.resource(resource),
       clock,
       random,
       store: this.#store,
@@ -81,7 +106,9 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
       onUnreadable: unreadableCounter(metrics, report),
     });
     const method = options.watchList === false ? "pages" : "stream";
-    this.#reflector = new Reflector({ listerWatcher, method, clock, random, report, metrics });
+    const { connectivity } = options.client;
+    const common = { connectivity, clock, random, report, metrics };
+    this.#reflector = new Reflector({ listerWatcher, method, ...common });
   }
 
   get store(): ObjectStore<Cached> {
@@ -94,6 +121,11 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
 
   get health(): InformerHealth {
     return this.#reflector.health;
+  }
+
+  /** The version up to which all changes are in the store. */
+  seenVersion(): string | undefined {
+    return this.#reflector.health.resourceVersion;
   }
 
   /** Delivers the current state to `handler` at once, and every change from now on. */
@@ -112,6 +144,11 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
   /** Resolves when the store has held a complete state of the server for the first time. */
   synced(signal?: AbortSignal): Promise<void> {
     return this.#reflector.synced(signal);
+  }
+
+  /** Resolves when the store has a state that the server had after this call. */
+  refreshed(signal?: AbortSignal): Promise<void> {
+    return this.#reflector.refreshed(signal);
   }
 
   /**

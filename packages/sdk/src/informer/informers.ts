@@ -4,6 +4,7 @@ import {
   type Client,
   formatResource,
   type KubernetesObject,
+  type Log,
   type Resource,
   type SelectorOptions,
 } from "../client/index.ts";
@@ -14,7 +15,12 @@ import type { Indexers } from "./store.ts";
 export interface InformersOptions {
   readonly client: Client;
   readonly scope: InformerScope;
+  /** Omitted: errors are logged. */
   readonly onError?: (error: unknown) => void;
+  /** The same for callers that need the resource of the watch. */
+  readonly onFailure?: (error: unknown, resource: Resource) => void;
+  /** Lines on stderr if omitted. */
+  readonly log?: Log;
   readonly watchList?: boolean;
   readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
@@ -60,8 +66,11 @@ export class Informers {
     const id = [formatResource(resource), namespace, labelSelector, fieldSelector].join("|");
     let shared = this.#shared.get(id);
     if (shared === undefined) {
+      const { onFailure, onError = onFailure && ((error) => onFailure(error, resource)) } =
+        this.#options;
       const informer = new Informer<Object, Cached>({
         ...this.#options,
+        onError,
         resource,
         selector: options.selector,
         transform: options.transform,
@@ -99,6 +108,10 @@ export class Informers {
 
   async synced(signal?: AbortSignal): Promise<void> {
     await Promise.all([...this.#shared.values()].map(({ informer }) => informer.synced(signal)));
+  }
+
+  async refreshed(signal?: AbortSignal): Promise<void> {
+    await Promise.all([...this.#shared.values()].map(({ informer }) => informer.refreshed(signal)));
   }
 
   #run({ informer }: Shared): void {

@@ -3,7 +3,7 @@
  * until its signal aborts. The ListerWatcher processes the objects.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { onAbort, pause } from "../client/index.ts";
+import { type Connectivity, isTransportError, onAbort, pause } from "../client/index.ts";
 import type { ReflectorMetrics } from "../metrics/index.ts";
 import { backoffMs, informerBackoff } from "./backoff.ts";
 import { classifyFailure } from "./failure.ts";
@@ -48,6 +48,7 @@ export interface WatchStreamOptions {
 export interface ReflectorOptions {
   readonly listerWatcher: ListerWatcher;
   readonly method: "stream" | "pages";
+  readonly connectivity: Connectivity;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: (error: unknown) => void;
@@ -101,8 +102,20 @@ export class Reflector {
 
   /** Resolves when a complete state was known for the first time. */
   async synced(signal?: AbortSignal): Promise<void> {
-    if (this.#hasSynced) return;
-    await new Promise<void>((resolve, reject) => {
+    if (!this.#hasSynced) await this.#nextState(signal);
+  }
+
+  /** Resolves when a state is known that the server had after this call. */
+  async refreshed(signal?: AbortSignal): Promise<void> {
+    // A state that is under way may be older.
+    if (this.#step.state !== "watching") await this.#nextState(signal);
+    const next = this.#nextState(signal);
+    this.resync();
+    await next;
+  }
+
+  #nextState(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
       this.#syncWaiters.push(resolve);
       onAbort(signal, () => reject(signal?.reason));
     });
@@ -173,7 +186,8 @@ export class Reflector {
     } catch (error) {
       if (signal.aborted) return { type: "stop" };
       this.#lastError = error;
-      this.#options.report(error);
+      const { report, connectivity } = this.#options;
+      if (!isTransportError(error) || connectivity.takeReport()) report(error);
       return { type: "failed", failure: classifyFailure(error), healthy: isHealthy() };
     }
   }
@@ -224,8 +238,10 @@ export class Reflector {
   }
 
   #wait({ failures, atLeastMs }: WaitCommand, signal: AbortSignal): Promise<void> {
-    const delayMs = backoffMs(informerBackoff, failures, this.#options.random);
-    return pause(this.#options.clock, Math.max(atLeastMs, delayMs), signal);
+    const { clock, random, connectivity } = this.#options;
+    const waitMs = Math.max(atLeastMs, backoffMs(informerBackoff, failures, random));
+    const isLost = isTransportError(this.#lastError);
+    return isLost ? connectivity.pause(clock, waitMs, signal) : pause(clock, waitMs, signal);
   }
 
   #dispatch(event: InformerEvent): void {

@@ -7,12 +7,9 @@
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import {
-  type Client,
   type KubernetesObject,
   type MemberTree,
   pause,
-  type Resource,
-  type ResourceClient,
   type SelectorOptions,
   type WatchEvent,
 } from "../client/index.ts";
@@ -31,10 +28,10 @@ import type { ListerWatcher, ListStateOptions, WatchStreamOptions } from "./refl
 import type { IndexedStore } from "./store.ts";
 import { membersFor } from "./transforms.ts";
 import { type StateEvent, WatchReader } from "./watch-reader.ts";
+import type { ListWatch } from "./wildcard-resource.ts";
 
 export interface StoreListerWatcherOptions<Object extends KubernetesObject, Cached> {
-  readonly client: Client;
-  readonly resource: Resource<Object>;
+  readonly resource: ListWatch<Object>;
   readonly scope: InformerScope;
   readonly selector?: SelectorOptions | undefined;
   readonly transform?: ((object: Object) => Cached) | undefined;
@@ -54,7 +51,7 @@ const sliceObjects = 1000;
 
 export class StoreListerWatcher<Object extends KubernetesObject, Cached> implements ListerWatcher {
   readonly #options: StoreListerWatcherOptions<Object, Cached>;
-  readonly #resource: ResourceClient<Object>;
+  readonly #resource: ListWatch<Object>;
   readonly #interner = new Interner();
   readonly #reader: WatchReader<Object>;
   readonly #members: MemberTree | undefined;
@@ -63,11 +60,11 @@ export class StoreListerWatcher<Object extends KubernetesObject, Cached> impleme
 
   constructor(options: StoreListerWatcherOptions<Object, Cached>) {
     this.#options = options;
-    this.#resource = options.client.resource(options.resource);
+    this.#resource = options.resource;
     // A program that decides which objects to keep reads full objects.
     const members = options.filter === undefined ? membersFor(options.transform) : undefined;
     this.#members = members;
-    this.#reader = new WatchReader({ ...options, resource: this.#resource, members });
+    this.#reader = new WatchReader({ ...options, members });
   }
 
   /** Fetches the complete state and returns its version. */

@@ -102,7 +102,9 @@ export class StorelessInformer<Object extends KubernetesObject> {
       onUnreadable,
     });
     const method = watchList === false || state === "skip" ? "pages" : "stream";
-    this.#reflector = new Reflector({ listerWatcher, method, clock, random, report, metrics });
+    const { connectivity } = options.client;
+    const common = { connectivity, clock, random, report, metrics };
+    this.#reflector = new Reflector({ listerWatcher, method, ...common });
   }
 
   get hasSynced(): boolean {

@@ -8,7 +8,6 @@ import {
   isTransportError,
   type KubernetesObject,
   type MemberTree,
-  type ResourceClient,
   type SelectorOptions,
   stringMember,
   type WatchEvent,
@@ -16,9 +15,10 @@ import {
 } from "../client/index.ts";
 import { isWatchListUnsupported, WatchListUnsupportedError } from "./failure.ts";
 import { ReadLimit } from "./read-limit.ts";
+import type { ListWatch } from "./wildcard-resource.ts";
 
 export interface WatchReaderOptions<Object extends KubernetesObject> {
-  readonly resource: ResourceClient<Object>;
+  readonly resource: Pick<ListWatch<Object>, "watchBatches">;
   readonly selector?: SelectorOptions | undefined;
   /** All members that are read; all members of the object if omitted. */
   readonly members?: MemberTree | undefined;

@@ -51,7 +51,18 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-export function connect(kubeconfig: Kubeconfig, options: ConnectOptions = {}): Connection {
+export interface KubeconfigConnection extends Connection {
+  /**
+   * A client of another server of the same installation, such as a shard: with the same
+   * certificate authority and the same credentials.
+   */
+  readonly clientAt: (url: string) => Client;
+}
+
+export function connect(
+  kubeconfig: Kubeconfig,
+  options: ConnectOptions = {},
+): KubeconfigConnection {
   const { cluster, user, namespace } = pickContext(kubeconfig, options.context);
   const env = options.env ?? process.env;
   const clock = options.clock ?? systemClock;
@@ -59,27 +70,44 @@ export function connect(kubeconfig: Kubeconfig, options: ConnectOptions = {}): C
   checkTrust(cluster);
   const execPool = options.execPool ?? sharedExecPool;
   const credentials = credentialsFor({ cluster, user, env, clock, execPool });
-  const node = new NodeTransport({
-    url: server,
-    ...proxyRoute(server, cluster.proxyUrl, env, options.permits),
-    tls: () => tlsSettings(cluster, credentials),
-    compression: !cluster.disableCompression,
-    clock,
-    ...(options.pings === undefined
-      ? {}
-      : { pingIntervalMs: options.pings.intervalMs, pingTimeoutMs: options.pings.timeoutMs }),
-  });
-  const stopListening = credentials.onNewCertificate?.(() => node.retire());
   const impersonate = options.impersonate ?? user.impersonate;
-  const transport = authenticatedTransport(node, credentials, impersonate);
-  const client = new Client({ clock, ...options.client, transport, basePath: server.pathname });
+  const opened = new Map<string, { readonly node: NodeTransport; readonly transport: Transport }>();
+  const transportTo = (url: URL): Transport => {
+    const known = opened.get(url.origin);
+    if (known !== undefined) return known.transport;
+    const node = new NodeTransport({
+      url,
+      ...proxyRoute(url, cluster.proxyUrl, env, options.permits),
+      tls: () => tlsSettings(cluster, credentials),
+      compression: !cluster.disableCompression,
+      clock,
+      ...(options.pings === undefined
+        ? {}
+        : { pingIntervalMs: options.pings.intervalMs, pingTimeoutMs: options.pings.timeoutMs }),
+    });
+    const transport = authenticatedTransport(node, credentials, impersonate);
+    opened.set(url.origin, { node, transport });
+    return transport;
+  };
+  const stopListening = credentials.onNewCertificate?.(() => {
+    for (const { node } of opened.values()) node.retire();
+  });
+  const clientOf = (url: URL) =>
+    new Client({ clock, ...options.client, transport: transportTo(url), basePath: url.pathname });
   return {
-    client,
-    transport,
+    client: clientOf(server),
+    transport: transportTo(server),
     namespace,
+    clientAt(url) {
+      const other = parseServer(url);
+      // Credentials do not go over a connection that is weaker than the first one.
+      if (other.protocol !== server.protocol)
+        throw new KubeconfigError(`server: ${url} is not an ${server.protocol.slice(0, -1)} URL`);
+      return clientOf(other);
+    },
     async close() {
       stopListening?.();
-      await transport.close();
+      for (const { transport } of opened.values()) await transport.close();
     },
   };
 }

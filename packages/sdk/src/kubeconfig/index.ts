@@ -1,6 +1,11 @@
 /** Kubeconfigs, credentials and connections, with kubectl's semantics. For Node. */
 export { authenticatedTransport } from "./authenticated-transport.ts";
-export { type Connection, type ConnectOptions, connect } from "./connect.ts";
+export {
+  type Connection,
+  type ConnectOptions,
+  connect,
+  type KubeconfigConnection,
+} from "./connect.ts";
 export type { ClientCertificate, Credentials } from "./credentials.ts";
 export { ExecPool } from "./exec-pool.ts";
 export { KubeconfigError } from "./fields.ts";

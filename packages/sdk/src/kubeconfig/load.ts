@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
-import { type Connection, type ConnectOptions, connect } from "./connect.ts";
+import { type ConnectOptions, connect, type KubeconfigConnection } from "./connect.ts";
 import { KubeconfigError } from "./fields.ts";
 import { inClusterKubeconfig } from "./in-cluster.ts";
 import { type Kubeconfig, mergeKubeconfigs, parseKubeconfig } from "./kubeconfig.ts";
@@ -41,7 +41,7 @@ export async function loadKubeconfig(options: LoadOptions = {}): Promise<Kubecon
  */
 export async function connectDefault(
   options: LoadOptions & ConnectOptions = {},
-): Promise<Connection> {
+): Promise<KubeconfigConnection> {
   const kubeconfig = await loadKubeconfig(options);
   if (kubeconfig.contexts.size > 0 || options.path !== undefined || options.context !== undefined) {
     return connect(kubeconfig, options);

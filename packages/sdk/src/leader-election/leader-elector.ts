@@ -212,14 +212,16 @@ export class LeaderElector {
   /** Set also where the value is unchanged: a candidate that never led reports 0, not nothing. */
   #metric(): Gauge | undefined {
     return this.#options.metrics
-      ?.gauge({
-        name: "leader_election_master_status",
-        help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.",
-        labels: ["name"],
-      })
+      ?.gauge(leaderStatusMetric)
       .with({ name: this.#options.lease.name });
   }
 }
+
+export const leaderStatusMetric = {
+  name: "leader_election_master_status",
+  help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.",
+  labels: ["name"],
+} as const;
 
 /** client-go's jitter: candidates do not all send requests in the same moment. */
 const jitterFactor = 1.2;

@@ -1,5 +1,6 @@
 /** Metrics without a dependency. Names are those of Kubernetes dashboards. */
 export { clientMetrics } from "./client-metrics.ts";
+export { processMetrics } from "./process-metrics.ts";
 export {
   type ReflectorMetrics,
   reflectorMetrics,
@@ -16,3 +17,4 @@ export {
   MetricsRegistry,
   seriesPerMetricMax,
 } from "./registry.ts";
+export { type Sample, samplesOf, sumOf } from "./samples.ts";

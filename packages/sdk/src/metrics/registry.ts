@@ -150,6 +150,7 @@ export class Counter implements SeriesText {
 export class Gauge implements SeriesText {
   #value = 0;
   #read: (() => number) | undefined;
+  readonly #readers = new Set<() => number>();
 
   get value(): number {
     return this.#read === undefined ? this.#value : this.#read();
@@ -166,6 +167,16 @@ export class Gauge implements SeriesText {
   /** Called when the metrics are read, for values that change by themselves, such as ages. */
   readBy(read: () => number): void {
     this.#read = read;
+  }
+
+  /**
+   * The same for one of several that share a series, such as queues of one name: their values are
+   * added, or combined. The result removes the reader.
+   */
+  addReader(read: () => number, combine = (a: number, b: number) => a + b): () => void {
+    this.#readers.add(read);
+    this.#read = () => [...this.#readers].reduce((value, each) => combine(value, each()), 0);
+    return () => this.#readers.delete(read);
   }
 
   samples() {

@@ -6,7 +6,7 @@
  * was added. Keys have priorities, and flows that take turns. Delays and retries are part of it.
  */
 import { assert, type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { MetricsRegistry } from "../metrics/index.ts";
+import { type MetricsRegistry, processMetrics } from "../metrics/index.ts";
 import { DelayedItems } from "./delayed-items.ts";
 import { type QueueMetrics, queueMetrics } from "./queue-metrics.ts";
 import { defaultRateLimiter, type RateLimiter } from "./rate-limiter.ts";
@@ -46,6 +46,7 @@ export class WorkQueue<Item> {
   readonly #clock: Clock;
   readonly #limiter: RateLimiter;
   readonly #metrics: QueueMetrics;
+  readonly #stopReading: readonly (() => void)[];
   readonly #entries = new Map<string, Entry<Item>>();
   readonly #ready = new ReadyList<Entry<Item>>();
   readonly #delayed: DelayedItems<Item>;
@@ -61,9 +62,8 @@ export class WorkQueue<Item> {
     this.#clock = options.clock ?? systemClock;
     this.#limiter = options.rateLimiter ?? defaultRateLimiter(this.#clock);
     this.#delayed = new DelayedItems(this.#clock, (item, priority) => this.add(item, { priority }));
-    this.#metrics = queueMetrics(options.metrics ?? new MetricsRegistry(), options.name);
-    this.#metrics.unfinishedSeconds.readBy(() => sum(this.#runningSeconds()));
-    this.#metrics.longestRunningSeconds.readBy(() => Math.max(0, ...this.#runningSeconds()));
+    this.#metrics = queueMetrics(options.metrics ?? processMetrics, options.name);
+    this.#stopReading = WorkQueue.#readInto(this.#metrics, new WeakRef<WorkQueue<Item>>(this));
   }
 
   /** Ready and not taken. */
@@ -165,8 +165,9 @@ export class WorkQueue<Item> {
   shutDown(): void {
     this.#isShutDown = true;
     this.#delayed.clear();
+    this.#metrics.depth.add(-this.#depth);
     this.#depth = 0;
-    this.#metrics.depth.set(0);
+    for (const stop of this.#stopReading) stop();
     for (const resolve of this.#getters.splice(0)) resolve(undefined);
   }
 
@@ -181,7 +182,7 @@ export class WorkQueue<Item> {
   #enqueue(entry: Entry<Item>): void {
     this.#entries.set(entry.key, entry);
     this.#depth++;
-    this.#metrics.depth.set(this.#depth);
+    this.#metrics.depth.add(1);
     const { priority } = entry;
     entry.slot = this.#ready.push(entry, { priority, flow: this.#flowOf(entry.item) });
     if (this.#getters.length === 0 || this.#isDispatching) return;
@@ -206,13 +207,32 @@ export class WorkQueue<Item> {
     entry.slot = undefined;
     entry.startedAtMs = this.#clock.monotonic();
     this.#processing.add(entry);
-    this.#metrics.depth.set(--this.#depth);
+    this.#depth--;
+    this.#metrics.depth.add(-1);
     this.#metrics.queueSeconds.observe((entry.startedAtMs - entry.addedAtMs) / 1000);
     return entry.item;
   }
 
   #flowOf(item: Item): string {
     return this.#options.flowOf?.(item) ?? "";
+  }
+
+  /**
+   * A registry outlives its queues, also those that are dropped and never shut down: what it reads
+   * must not keep them. So these functions are not made where `this` is.
+   */
+  static #readInto<Item>(
+    { unfinishedSeconds, longestRunningSeconds }: QueueMetrics,
+    queue: WeakRef<WorkQueue<Item>>,
+  ): readonly (() => void)[] {
+    const runningSeconds = () => {
+      const one = queue.deref();
+      return one === undefined ? [] : one.#runningSeconds();
+    };
+    return [
+      unfinishedSeconds.addReader(() => sum(runningSeconds())),
+      longestRunningSeconds.addReader(() => Math.max(0, ...runningSeconds()), Math.max),
+    ];
   }
 
   #runningSeconds(): number[] {

@@ -1,24 +1,6 @@
-/**
- * The fields that a cluster sets on Pods, in addition to Kubernetes' defaults, and the QoS class.
- */
-import {
-  type Draft,
-  mutableMember,
-  mutableMemberIfPresent,
-  setDefault,
-  setPodDefaults,
-  setPodSpecDefaults,
-} from "@kcp-ts/apiserver/kinds";
+/** The fields that a cluster sets on Pods, in addition to Kubernetes' defaults. */
+import { type Draft, mutableMember, setDefault, setPodDefaults } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-
-/** The defaults of Pod templates: without the fields that only Pods get. */
-export function setTemplateDefaults(spec: Draft, member = "template"): void {
-  const template = mutableMember(spec, member);
-  const metadata = mutableMemberIfPresent(template, "metadata");
-  // Protobuf clients send a generation of 0, which means nothing here.
-  if (metadata?.["generation"] === 0) delete metadata["generation"];
-  setPodSpecDefaults(mutableMember(template, "spec"));
-}
 
 const waitForNodeSeconds = 300;
 
@@ -57,25 +39,4 @@ export function addDefaultTolerations(draft: Draft): void {
       tolerationSeconds: waitForNodeSeconds,
     })),
   ];
-}
-
-export function qosClassOf(spec: JsonObject): string {
-  const containers = [
-    ...((spec["containers"] ?? []) as JsonObject[]),
-    ...((spec["initContainers"] ?? []) as JsonObject[]),
-  ];
-  let isAnything = false;
-  let isGuaranteed = true;
-  for (const container of containers) {
-    const { requests = {}, limits = {} } = (container["resources"] ?? {}) as {
-      requests?: JsonObject;
-      limits?: JsonObject;
-    };
-    for (const name of ["cpu", "memory"]) {
-      if (requests[name] !== undefined || limits[name] !== undefined) isAnything = true;
-      if (limits[name] === undefined || limits[name] !== requests[name]) isGuaranteed = false;
-    }
-  }
-  if (!isAnything) return "BestEffort";
-  return isGuaranteed ? "Guaranteed" : "Burstable";
 }

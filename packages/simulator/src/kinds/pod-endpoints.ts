@@ -60,9 +60,9 @@ export function podEndpoints(
     ["binding", { ...posted(bindingKind), connect: (call) => bind(call, options) }],
     ["eviction", { ...posted(evictionKind), connect: (call) => evict(call, options) }],
     ["log", { ...unchanged, verbs: ["get"], connect: (call) => showLog(call, options) }],
-    ["exec", { ...session(podSessionKinds.exec), connect: (call) => openExec(call, options) }],
-    ["attach", { ...session(podSessionKinds.attach), connect: openAttach }],
-    ["portforward", { ...session(podSessionKinds.portforward), connect: openPorts }],
+    ["exec", session(podSessionKinds.exec, (call) => openExec(call, options))],
+    ["attach", session(podSessionKinds.attach, openAttach)],
+    ["portforward", session(podSessionKinds.portforward, openPorts)],
   ];
 }
 
@@ -78,11 +78,28 @@ function posted(kind: SubresourceKind): SubresourceStrategy {
   return { ...unchanged, verbs: ["create"], admissionTarget: { operation: "CREATE", kind } };
 }
 
-function session(kind: SubresourceKind): SubresourceStrategy {
+type Connect = NonNullable<SubresourceStrategy["connect"]>;
+
+function session(kind: SubresourceKind, connect: Connect): SubresourceStrategy {
   return {
     ...unchanged,
     verbs: ["create", "get"],
     admissionTarget: { operation: "CONNECT", kind },
+    connect: (call) => (acceptsStreams(call.headers) ? connect(call) : notAcceptable()),
+  };
+}
+
+/** A kubelet offers no media type for sessions, so a client has to accept any. */
+function acceptsStreams({ accept }: ConnectRequest["headers"]): boolean {
+  const text = accept === undefined ? "*/*" : String(accept);
+  return text === "" || text.includes("*/*");
+}
+
+function notAcceptable(): ApiResponse {
+  return {
+    status: 406,
+    headers: { "content-type": "text/plain; charset=utf-8" },
+    body: new TextEncoder().encode("406: Not Acceptable"),
   };
 }
 

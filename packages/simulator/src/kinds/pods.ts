@@ -1,24 +1,17 @@
-/**
- * Pods: defaults, the mutable fields of a running Pod, graceful deletion, and the subresources with
- * side effects.
- */
+/** Pods as a cluster with nodes has them: bound to a node, and stopped before they are removed. */
 import {
   type Draft,
-  listIn,
-  mutableItems,
+  ephemeralContainersEndpoint,
   mutableMember,
+  type NativeKind,
   objectIn,
-  type ResourceDefinition,
+  podUpdateErrors,
   type SubresourceStrategy,
   textIn,
 } from "@kcp-ts/apiserver/kinds";
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { pod } from "@kcp-ts/machinery/shape";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { type Generation, inGeneration } from "../shapes/index.ts";
-import { defineKind } from "./kind.ts";
-import { addDefaultTolerations, qosClassOf, setAdmittedDefaults } from "./pod-defaults.ts";
-import { podSpecErrors } from "./pod-errors.ts";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { Generation } from "../shapes/index.ts";
+import { addDefaultTolerations, setAdmittedDefaults } from "./pod-defaults.ts";
 
 /**
  * The user agent of the cluster's own controllers: they make three writes for each Pod, whose
@@ -26,101 +19,31 @@ import { podSpecErrors } from "./pod-errors.ts";
  */
 export const clusterControllerUserAgent = "simulator";
 
-export function podsKind(
+export function clusterPods(
+  kind: NativeKind,
   generation: Generation,
   subresources: readonly (readonly [string, SubresourceStrategy])[],
-): ResourceDefinition {
-  return defineKind({
-    group: "",
-    kind: "Pod",
-    resource: "pods",
-    shortNames: ["po"],
-    categories: ["all"],
-    shape: inGeneration(pod, generation),
+): NativeKind {
+  return {
+    ...kind,
     // Pods have a generation since 1.33.
     hasGeneration: generation !== "1.28",
     setDefaults: setAdmittedDefaults,
+    validateUpdate: podUpdateErrors,
     prepareNew(draft) {
       addDefaultTolerations(draft);
-      draft["status"] = { phase: "Pending", qosClass: qosClassOf(draft["spec"] as JsonObject) };
+      kind.prepareNew?.(draft);
     },
-    completeStatus: addProbeTimes,
-    validate: (object) => podSpecErrors(objectIn(object, "spec"), "spec"),
-    validateUpdate: updateErrors,
-    subresources: [["ephemeralcontainers", ephemeralContainers], ...subresources],
+    subresources: [
+      ["ephemeralcontainers", ephemeralContainersEndpoint(setAdmittedDefaults)],
+      ...subresources,
+    ],
     strategy: {
-      returnsDeletedObject: true,
+      ...kind.strategy,
       recordsFieldManager: (manager) => manager !== clusterControllerUserAgent,
       gracePeriodSeconds,
-      selectableFields: new Map(
-        [
-          "spec.nodeName",
-          "spec.restartPolicy",
-          "spec.schedulerName",
-          "spec.serviceAccountName",
-          "spec.hostNetwork",
-          "status.phase",
-          "status.podIP",
-          "status.nominatedNodeName",
-        ].map((path) => [path, (object: JsonObject) => textAt(object, path)]),
-      ),
     },
-  });
-}
-
-/** A Pod's conditions have a lastProbeTime of null. */
-function addProbeTimes(status: Draft): void {
-  for (const condition of mutableItems(status, "conditions")) condition["lastProbeTime"] ??= null;
-}
-
-/** Adds containers to a running Pod, and changes nothing else. */
-const ephemeralContainers: SubresourceStrategy = {
-  verbs: ["get", "patch", "update"],
-  prepareForUpdate(draft, old) {
-    const wanted = objectIn(draft, "spec")["ephemeralContainers"];
-    for (const member of Object.keys(draft)) delete draft[member];
-    Object.assign(draft, old);
-    const spec = mutableMember(draft, "spec");
-    if (wanted === undefined) delete spec["ephemeralContainers"];
-    else spec["ephemeralContainers"] = wanted;
-    setAdmittedDefaults(draft);
-  },
-  validateUpdate(updated, old) {
-    const field = "spec.ephemeralContainers";
-    const [now, before] = [updated, old].map((one) =>
-      listIn(objectIn(one, "spec")["ephemeralContainers"]).filter(isJsonObject),
-    ) as [JsonObject[], JsonObject[]];
-    const errors = now.flatMap((one, index) =>
-      ["name", "image"]
-        .filter((member) => textIn(one, member) === "")
-        .map((member) => fieldError.required(`${field}[${index}].${member}`)),
-    );
-    for (const one of before) {
-      const same = now.find((other) => other["name"] === one["name"]);
-      const name = textIn(one, "name");
-      if (same === undefined)
-        errors.push(
-          fieldError.forbidden(
-            field,
-            `existing ephemeral containers ${JSON.stringify(name)} may not be removed`,
-          ),
-        );
-      else if (!jsonEqual(same, one))
-        errors.push(
-          fieldError.forbidden(
-            field,
-            `existing ephemeral containers ${JSON.stringify(name)} may not be changed`,
-          ),
-        );
-    }
-    return errors;
-  },
-};
-
-function textAt(object: JsonObject, path: string): string {
-  const [outer = "", inner = ""] = path.split(".");
-  const text = textIn(objectIn(object, outer), inner);
-  return path === "spec.hostNetwork" && text === "" ? "false" : text;
+  };
 }
 
 const graceSecondsDefault = 30;
@@ -137,34 +60,6 @@ function gracePeriodSeconds(object: JsonObject, asked: number | undefined): numb
   if (metadata["deletionTimestamp"] !== undefined)
     return Number(metadata["deletionGracePeriodSeconds"] ?? 0);
   return Number(spec["terminationGracePeriodSeconds"] ?? graceSecondsDefault);
-}
-
-const updateForbidden =
-  "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
-
-function updateErrors(updated: JsonObject, old: JsonObject): FieldError[] {
-  const [now, before] = [fixedPart(updated), fixedPart(old)];
-  if (jsonEqual(now, before)) return [];
-  return [fieldError.forbidden("spec", updateForbidden)];
-}
-
-/** The immutable fields of the spec. */
-function fixedPart(object: JsonObject): JsonObject {
-  const {
-    activeDeadlineSeconds: _a,
-    tolerations: _t,
-    schedulingGates: _g,
-    ...spec
-  } = objectIn(object, "spec");
-  const imageless = (list: unknown) =>
-    Array.isArray(list)
-      ? (list as JsonObject[]).map(({ image: _i, resources: _r, ...rest }) => rest)
-      : [];
-  return {
-    ...spec,
-    containers: imageless(spec["containers"]),
-    initContainers: imageless(spec["initContainers"]),
-  };
 }
 
 /** The scheduler's decision: the node of the Pod. */

@@ -6,7 +6,7 @@
  * prunes unknown fields as a real one does, and its OpenAPI documents do not contain them: API
  * negotiation is tested with this difference.
  */
-import type { Field, MessageShape, Shape } from "@kcp-ts/machinery/shape";
+import { type MessageShape, narrowShape } from "@kcp-ts/machinery/shape";
 
 export type Generation = "1.28" | "1.36";
 
@@ -63,43 +63,12 @@ const newerFields: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 const older = new WeakMap<MessageShape, MessageShape>();
+const missing = new Map([...newerFields].map(([name, fields]) => [name, new Set(fields)]));
 
 /** The shape as a cluster of that generation knows it. */
 export function inGeneration(shape: MessageShape, generation: Generation): MessageShape {
-  return generation === "1.36" ? shape : olderMessage(shape);
-}
-
-function olderMessage(shape: MessageShape): MessageShape {
-  const known = older.get(shape);
-  if (known !== undefined) return known;
-  const dropped = new Set(newerFields.get(shape.name) ?? []);
-  const fields = new Map<string, Field>();
-  const byNumber = new Map<number, Field>();
-  const { kind, name, description, required, keepsEmpty, isAtomic } = shape;
-  const parts = { fields, byNumber, required, keepsEmpty, isAtomic };
-  const made: MessageShape = { kind, name, description, ...parts };
-  older.set(shape, made);
-  for (const field of shape.byNumber.values()) {
-    if (dropped.has(field.name)) continue;
-    const kept = { ...field, shape: olderShape(field.shape) };
-    byNumber.set(field.number, kept);
-    if (field.isInlined !== true) fields.set(field.name, kept);
-    else if (kept.shape.kind === "message") {
-      for (const [name, inner] of kept.shape.fields) fields.set(name, inner);
-    }
-  }
-  return made;
-}
-
-function olderShape(shape: Shape): Shape {
-  switch (shape.kind) {
-    case "message":
-      return olderMessage(shape);
-    case "list":
-      return { ...shape, items: olderShape(shape.items) };
-    case "map":
-      return { ...shape, values: olderShape(shape.values) };
-    case "scalar":
-      return shape;
-  }
+  if (generation === "1.36") return shape;
+  const known = older.get(shape) ?? narrowShape(shape, missing);
+  older.set(shape, known);
+  return known;
 }

@@ -10,6 +10,7 @@ export {
 } from "./virtual-workspaces/filtered-definition.ts";
 export {
   type SyncerScope,
+  syncerScopeOf,
   type VirtualWorkspaceScope,
   virtualWorkspaceOf,
 } from "./virtual-workspaces/virtual-workspace-scope.ts";

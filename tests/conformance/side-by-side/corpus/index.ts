@@ -3,6 +3,7 @@ import type { CorpusTopic } from "../corpus-request.ts";
 import { admission } from "./admission.ts";
 import { applies } from "./applies.ts";
 import { creation } from "./creation.ts";
+import { customEdges } from "./custom-edges.ts";
 import { customResources } from "./custom-resources.ts";
 import { customVersions } from "./custom-versions.ts";
 import { definitions } from "./definitions.ts";
@@ -10,6 +11,7 @@ import { deletion } from "./deletion.ts";
 import { discovery } from "./discovery.ts";
 import { mutatingPolicies } from "./mutating-policies.ts";
 import { namespaces } from "./namespaces.ts";
+import { nativeKinds } from "./native-kinds.ts";
 import { patches } from "./patches.ts";
 import { reads } from "./reads.ts";
 import { records } from "./records.ts";
@@ -24,6 +26,7 @@ import { validatingPolicies } from "./validating-policies.ts";
 import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
 import { webhooks } from "./webhooks.ts";
+import { workloads } from "./workloads.ts";
 
 export const corpus: readonly CorpusTopic[] = [
   creation,
@@ -46,6 +49,9 @@ export const corpus: readonly CorpusTopic[] = [
   tokens,
   admission,
   traffic,
+  customEdges,
+  workloads,
+  ...nativeKinds,
   webhooks,
   validatingPolicies,
   mutatingPolicies,

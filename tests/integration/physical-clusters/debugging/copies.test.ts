@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { syncPolicies, syncTargets } from "@kcp-ts/multicluster";
+import { statefulSets } from "@kcp-ts/sdk/kinds";
 import {
   deployments,
   eventually,
@@ -67,6 +68,44 @@ describe("Pods of a workspace's workloads", () => {
     await assert.rejects(client.resource(pods).create(forged), /only the syncer of us-east1/);
   });
 
+  it("do not replace a Pod of the same name that a user has created", async (t) => {
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "us-east1" });
+    const client = plane.client;
+    await registerReady(client, "us-east1", east.kubeconfig);
+    const containers = [{ name: "mine", image: "mine" }];
+    const metadata = { name: "db-0", namespace: "default" };
+    const mine = { metadata, spec: { containers } };
+    const before = await eventually(() => client.resource(pods).create(mine));
+    const labels = { app: "db" };
+    const set = {
+      metadata: {
+        name: "db",
+        namespace: "default",
+        labels: { "workload.kcp.io/cluster": "us-east1" },
+      },
+      spec: {
+        serviceName: "db",
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: { containers: [{ name: "db", image: "postgres:17" }] },
+        },
+      },
+    };
+    await eventually(() => client.resource(statefulSets).create(set));
+    await eventually(async () => {
+      const { items } = await east.client.resource(pods).list();
+      const found = items.find(({ metadata: { name } }) => name === "db-0");
+      assert.equal(found?.status?.phase, "Running");
+    });
+    // Long enough to come up.
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    const after = await client.resource(pods).get(metadata);
+    assert.deepEqual([after.metadata.uid, after.spec], [before.metadata.uid, before.spec]);
+    assert.equal(after.metadata.labels, undefined);
+  });
+
   it("are restarted by deleting them, and the one who deletes waits for their end", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     const east = await startPhysicalCluster(t, { name: "us-east1" });
@@ -82,6 +121,28 @@ describe("Pods of a workspace's workloads", () => {
     assert.ok(items.every(({ metadata }) => metadata.name !== at.name));
     const [next] = await runningPods(client, "web", 1);
     assert.notEqual(next?.metadata.name, at.name);
+  });
+
+  it("are Terminating while they end in their cluster", async (t) => {
+    const plane = await startControlPlaneWithClusters(t);
+    const kubelet = { stopDelayMs: 3000 };
+    const east = await startPhysicalCluster(t, { name: "us-east1", kubelet });
+    const client = plane.client;
+    await registerReady(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(webDeployment("web", 1));
+    const [pod] = await runningPods(client, "web", 1);
+    assert.ok(pod !== undefined);
+    const { items } = await east.client.resource(pods).list();
+    const original = items.find(({ metadata }) => metadata.name === pod.metadata.name);
+    assert.ok(original !== undefined);
+    await east.client.resource(pods).delete(original.metadata as { name: string });
+    const at = { namespace: "default", name: pod.metadata.name };
+    await eventually(async () => {
+      const found = await client.resource(pods).find(at);
+      assert.equal(found?.metadata.uid, pod.metadata.uid);
+      assert.notEqual(found?.metadata.deletionTimestamp, undefined);
+    });
+    await eventually(async () => assert.equal(await client.resource(pods).find(at), undefined));
   });
 
   it("are shown as lost when their cluster is, and as they are when it is back", async (t) => {

@@ -170,15 +170,17 @@ describe("a tenant", () => {
       spec: { containers: [{ name: "a", image: "a" }] },
     });
     const { name } = ofB.metadata;
-    await assert.rejects(
-      client.resource(pods).create(forged(name, targets[1])),
-      /only the syncer of east can say/,
-    );
-    // An owner may pretend to be the syncer of his own cluster. It gets him no further.
+    const options = { fieldManager: syncerFieldManager };
+    // The owner of a cluster is not its syncer, whatever field manager a request names.
+    for (const manager of [{}, options])
+      await assert.rejects(
+        client.resource(pods).create(forged(name, targets[1]), manager),
+        /only the syncer of east can say/,
+      );
+    // A syncer that is deceived gets the tenant no further.
     // The syncer itself takes away what is in no cluster: then it is just not there.
     for (const target of targets) {
-      const options = { fieldManager: syncerFieldManager };
-      await client.resource(pods).create(forged(name, target), options);
+      await plane.clientFor("a").resource(pods).create(forged(name, target), options);
       for (const ask of [exec, log]) {
         const { status } = await ask(a, podPath(name));
         assert.ok(status === 404 || (status === 503 && target === targets[1]), String(status));
@@ -207,8 +209,8 @@ describe("a tenant", () => {
     ]);
     const { uid } = JSON.parse(ofB.metadata.annotations?.[upsyncedFromAnnotation] ?? "{}");
     const copy = JSON.stringify({ uid, target: target.metadata.uid });
-    const forge = () =>
-      client
+    const forge = (by = plane.clientFor("a")) =>
+      by
         .resource(pods)
         .create(
           {
@@ -222,11 +224,12 @@ describe("a tenant", () => {
           },
           { fieldManager: syncerFieldManager },
         );
-    await assert.rejects(forge, /nothing in the namespace .* is assigned to east/);
+    await assert.rejects(forge(client), /only the syncer of east can say/);
+    await assert.rejects(forge(), /nothing in the namespace .* is assigned to east/);
     // Nor when something is assigned there, by which the cluster may say something.
     const given = { name: "given", namespace, labels: { [clusterLabel]: "east" } };
     await client.resource(configMaps).create({ metadata: given });
-    await eventually(forge);
+    await eventually(() => forge());
     const path = `/api/v1/namespaces/${namespace}/pods/${ofB.metadata.name}`;
     for (const ask of [exec, log]) assert.equal((await ask(a, path)).status, 404);
   });

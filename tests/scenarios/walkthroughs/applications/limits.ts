@@ -101,7 +101,7 @@ const limits: readonly Limit[] = [
       for (const { name, client } of clusters.clusters) {
         const labelSelector = "kubernetes.io/service-name=frontend";
         const { items } = await client.resource(resourceOf<Slice>(slices)).list({ labelSelector });
-        const behind = items.flatMap(({ endpoints = [] }) => endpoints);
+        const behind = items.flatMap(({ endpoints }) => endpoints ?? []);
         assert.ok(behind.length > 0, name);
         for (const { targetRef } of behind)
           assert.ok(targetRef?.name?.startsWith(`frontend--${name}-`), targetRef?.name);

@@ -2,12 +2,16 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { labelErrors } from "@kcp-ts/machinery/meta";
 import { labelValueErrors, qualifiedNameErrors } from "@kcp-ts/machinery/names";
+import { selectorRequirementsMax } from "@kcp-ts/machinery/selectors";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { itemErrors, listIn, objectIn, textIn } from "./standard.ts";
 
 export function labelSelectorErrors(selector: JsonValue | undefined, field: string): FieldError[] {
   if (!isJsonObject(selector)) return [];
   const labels = objectIn(selector, "matchLabels") as Record<string, string>;
+  const requirements = Object.keys(labels).length + listIn(selector["matchExpressions"]).length;
+  if (requirements > selectorRequirementsMax)
+    return [fieldError.tooMany(field, requirements, selectorRequirementsMax)];
   return [
     ...labelErrors(labels, `${field}.matchLabels`),
     ...itemErrors(selector["matchExpressions"], `${field}.matchExpressions`, requirementErrors),

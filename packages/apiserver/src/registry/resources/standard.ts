@@ -103,7 +103,7 @@ export const namespacedNames = { nameErrors: dnsSubdomainErrors } as const;
 export const unrestrictedNames = { nameErrors: pathSegmentErrors } as const;
 
 /** Restores the members that an endpoint may not change. */
-export function restoreMembers(draft: Draft, old: JsonObject, member: "spec" | "status"): void {
+export function restoreMembers(draft: Draft, old: JsonObject, member: string): void {
   const before = old[member];
   if (before === undefined) delete draft[member];
   else draft[member] = before;

@@ -236,7 +236,7 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * Unicode's White_Space, which has U+0085 and lacks U+FEFF as opposed to JavaScript's own notion.
+ * Unicode's White_Space, which has U+0081 and lacks U+FEFF as opposed to JavaScript's own notion.
  */
 const SPACES = new Set<number>([
   ...[9, 10, 11, 12, 13, 32, 0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000],

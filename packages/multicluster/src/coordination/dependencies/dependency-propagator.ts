@@ -30,6 +30,7 @@ import {
   serviceAccounts,
 } from "@kcp-ts/sdk/kinds";
 import { clusterLabel, dependenciesAnnotation, dependenciesOn } from "../../api/index.ts";
+import type { MetadataInformers } from "../metadata-informers.ts";
 import { podTemplateOf, templateAt } from "../pod-template.ts";
 import { metadataAndTargets, metadataClusters } from "../watched-clusters.ts";
 import type { Workload } from "../workload.ts";
@@ -49,6 +50,8 @@ export interface DependencyPropagatorOptions {
    * the dependencies.
    */
   readonly custom?: CustomKinds | undefined;
+  /** The metadata watches that controllers share; watches of its own if omitted. */
+  readonly metadata?: MetadataInformers | undefined;
   readonly clock: Clock;
   readonly concurrency: number;
   readonly onError: (error: unknown, key?: ObjectKey) => void;

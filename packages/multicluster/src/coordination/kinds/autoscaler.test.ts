@@ -95,6 +95,23 @@ describe("HorizontalPodAutoscaler over clusters", () => {
     );
   });
 
+  it("minReplicas of a copy stays when one cluster reaches its own before the other", () => {
+    const minsOf = (replicas: readonly [number, number], present?: ReadonlyMap<string, number>) => {
+      const copies = [deployment("east", replicas[0]), deployment("west", replicas[1])];
+      const shares = minMaxReplicasFor(scaler(6, 10), copies, false, present);
+      return [...shares.values()].map(({ min }) => min);
+    };
+    assert.deepEqual(minsOf([2, 2]), [3, 3]);
+    const even = new Map([
+      ["east", 3],
+      ["west", 3],
+    ]);
+    assert.deepEqual(minsOf([3, 2], even), [3, 3]);
+    // No longer where that exceeds the maxReplicas of a cluster, or does not add up.
+    assert.deepEqual(minsOf([8, 2], even), minsOf([8, 2]));
+    assert.deepEqual(minsOf([3, 2], new Map([["east", 6]])), minsOf([3, 2]));
+  });
+
   it("an autoscaler has a copy in each cluster of its Deployment, for the Deployment's copy there, and loses it with that copy", () => {
     const related = [deployment(undefined, 4), deployment("east", 4)];
     const { creations, removals } = decided(scaler(2, 8), related, [copy("west", 2)]);

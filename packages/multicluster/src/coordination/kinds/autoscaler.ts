@@ -13,9 +13,9 @@
  * a StatefulSet to several clusters.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type Client, defineResource, findCondition, stringMember } from "@kcp-ts/sdk";
+import { type Client, defineResource, findCondition } from "@kcp-ts/sdk";
 import { horizontalPodAutoscalers } from "@kcp-ts/sdk/kinds";
-import { assignedCluster, ownedByLabel, syncErrorAnnotation } from "../../api/index.ts";
+import { assignedCluster, ownedByLabel } from "../../api/index.ts";
 import {
   clusterCopyName,
   isCopyOf,
@@ -24,19 +24,9 @@ import {
   ownerLabelValue,
   updatedClusterCopy,
 } from "../cluster-copy.ts";
-import { earliest } from "../cluster-state.ts";
-import {
-  type DecideInput,
-  type Decision,
-  type EvaluatedCluster,
-  evaluateClusters,
-  writtenClusters,
-} from "../decide.ts";
+import { concludeDecision, copyStatusIn } from "../conclude-decision.ts";
+import { type DecideInput, type Decision, evaluateClusters } from "../decide.ts";
 import { asDeployment, deployments, replicasOf } from "../deployment.ts";
-import { distribute, weightMax } from "../distribute.ts";
-import { nextPlacementRecord } from "../next-placement-record.ts";
-import { planDuplicated } from "../plan-duplicated.ts";
-import { withoutMoveRecords } from "../plan-moves.ts";
 import {
   aggregatedConditions,
   type CopyStatus,
@@ -47,6 +37,9 @@ import {
   sumStatusFields,
   unlessEqual,
 } from "../status-aggregation.ts";
+import { dividedReplicas } from "../stepper/capabilities.ts";
+import { distribute, weightMax } from "../stepper/distribute.ts";
+import { planOfGoal } from "../stepper/plan.ts";
 import type { Strategy } from "../strategy.ts";
 import {
   asWorkload,
@@ -62,7 +55,7 @@ export const autoscalers = defineResource<Workload>(horizontalPodAutoscalers);
 
 export const autoscalerStrategy: Strategy = {
   name: "horizontalpodautoscalers.autoscaling",
-  replicaScheduling: "Divided",
+  capabilities: dividedReplicas,
   workloads: autoscalers,
   copies: autoscalers,
   accept: asWorkload,
@@ -83,7 +76,6 @@ export const autoscalerStrategy: Strategy = {
       maxReplicas: replicas,
     };
   },
-  plan: planDuplicated,
   decide: decideAutoscaler,
   aggregateStatus: aggregateAutoscalerStatus,
   relatedObjects: { kinds: [deployments], read: readTarget },
@@ -124,7 +116,7 @@ interface MinMaxReplicas {
 }
 
 export function decideAutoscaler(input: DecideInput): Decision {
-  const { strategy, parent, copies, related = [], nowMs } = input;
+  const { strategy, parent, copies, related = [] } = input;
   const [target, ...targetParts] = related;
   const { places, assessment } = evaluateClusters(input);
   const standingOf = (cluster: string) =>
@@ -138,6 +130,7 @@ export function decideAutoscaler(input: DecideInput): Decision {
     parent,
     [...scaled.values()].filter((copy) => standingOf(clusterOf(copy)) !== "Unreachable"),
     isMoving || isLost,
+    new Map(copies.map((copy) => [clusterOf(copy), specCount(copy, "minReplicas", 1)])),
   );
   const creations: Decision["creations"][number][] = [];
   const updates: Workload[] = [];
@@ -161,50 +154,42 @@ export function decideAutoscaler(input: DecideInput): Decision {
       removals.push(copy);
     }
   }
-  const folded = copies.map((object) =>
-    autoscalerCopyStatus(object, standingOf(clusterOf(object))),
-  );
-  const scheduled = scheduledResultFor(parent, target, limits);
-  const status = strategy.aggregateStatus({
-    strategy,
-    parent,
-    copies: folded,
-    scheduled,
-    isWriting: creations.length + updates.length + removals.length > 0,
-    nowMs,
-  });
-  const writes = { creations, updates, scaleDowns: [], removals };
+  const folded = copies.map((object) => ({
+    ...copyStatusIn(clusterOf(object), object, standingOf(clusterOf(object))),
+    isUnmanaged: object.metadata.deletionTimestamp !== undefined,
+  }));
   const goal = new Map([...limits].map(([name, { max }]) => [name, max]));
-  const plan = { next: new Map(), goal, unscheduled: 0, surplus: 0, ...withoutMoveRecords };
-  const record = nextPlacementRecord({
-    input,
+  const steps = new Map([...goal].map(([name, replicas]) => [name, { replicas }]));
+  const decision = concludeDecision(input, {
     clusters: places,
-    plan,
-    steps: new Map([...goal].map(([name, replicas]) => [name, { replicas }])),
-    written: writtenClusters(writes),
-    scheduled,
-    assignment: { assigned: Object.fromEntries([...goal].sort()) },
-    requests: new Map(),
+    assessment,
+    total: undefined,
+    problem: undefined,
+    plan: planOfGoal(goal),
+    writes: { creations, updates, removals, steps },
+    copies: folded,
+    scheduled: scheduledResultFor(parent, target, limits),
+    recorded: {
+      assignment: { assigned: Object.fromEntries([...goal].sort()) },
+      requests: new Map(),
+    },
   });
-  return {
-    ...writes,
-    unreachableClusters: [],
-    record,
-    status,
-    events: [],
-    clusters: places,
-    plan: { next: new Map(), goal, unscheduled: 0, surplus: 0, ...withoutMoveRecords },
-    schedulingResult: assessment,
-    requeueAtMs: earliest(...places.map(({ evaluation }: EvaluatedCluster) => evaluation.untilMs)),
-    ...(isMoving ? {} : scaleOf({ parent, target, scaled, folded, mayShrink: !isLost })),
-  };
+  const scale = isMoving ? {} : scaleOf({ parent, target, scaled, folded, mayShrink: !isLost });
+  return { ...decision, ...scale };
 }
 
-/** At least 1 for each cluster: an autoscaler that scales down to 0 never scales up again. */
+/**
+ * At least 1 for each cluster: an autoscaler that scales down to 0 never scales up again.
+ *
+ * A minReplicas that the autoscalers have stays as long as it adds up: otherwise the first cluster
+ * that reaches its own would weigh more, get a larger one, and all together would exceed the
+ * workload's.
+ */
 export function minMaxReplicasFor(
   parent: Workload,
   targetParts: readonly Workload[],
   isHolding: boolean,
+  present: ReadonlyMap<string, number> = new Map(),
 ): ReadonlyMap<string, MinMaxReplicas> {
   const shares = targetParts.map((copy) => ({
     name: clusterOf(copy),
@@ -212,14 +197,19 @@ export function minMaxReplicasFor(
     weight: Math.min(weightMax, Math.max(1, replicasOf(copy))),
     current: 0,
   }));
-  const mins = distribute(specCount(parent, "minReplicas", 1), shares);
+  const min = specCount(parent, "minReplicas", 1);
   const maxs = distribute(specCount(parent, "maxReplicas", 1), shares);
+  const kept = shares.map(({ name }) => present.get(name) ?? 0);
+  const isKept =
+    kept.reduce((sum, one) => sum + one, 0) === min &&
+    kept.every((one, index) => one > 0 && one <= (maxs.get(shares[index]?.name ?? "") ?? 0));
+  const mins = isKept ? present : distribute(min, shares);
   return new Map(
     targetParts.map((copy): [string, MinMaxReplicas] => {
       const name = clusterOf(copy);
       const held = isHolding ? replicasOf(copy) : 0;
-      const min = Math.max(1, mins.get(name) ?? 0, held);
-      return [name, { min, max: Math.max(min, maxs.get(name) ?? 0) }];
+      const own = Math.max(1, mins.get(name) ?? 0, held);
+      return [name, { min: own, max: Math.max(own, maxs.get(name) ?? 0) }];
     }),
   );
 }
@@ -259,17 +249,6 @@ function scaleOf({
   if (replicas === present || wished === 0) return {};
   const { name, uid } = target.metadata;
   return { scale: { name, uid, replicas } };
-}
-
-function autoscalerCopyStatus(object: Workload, state: string): CopyStatus {
-  const cluster = clusterOf(object);
-  return {
-    cluster,
-    object,
-    isReachable: state !== "Unreachable" && state !== "Unregistered",
-    isUnmanaged: object.metadata.deletionTimestamp !== undefined,
-    syncError: stringMember(object.metadata.annotations, syncErrorAnnotation(cluster)),
-  };
 }
 
 function scheduledResultFor(

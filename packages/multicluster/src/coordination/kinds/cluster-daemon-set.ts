@@ -3,8 +3,6 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { KubernetesObject } from "@kcp-ts/sdk";
 import { clusterDaemonSets } from "../../api/index.ts";
 import { asDeployment, deployments, replicasOf } from "../deployment.ts";
-import { withMoveGuards } from "../move-guards.ts";
-import { planDuplicated } from "../plan-duplicated.ts";
 import { deploymentRollout } from "../rollout/deployment-rollout.ts";
 import {
   aggregatedConditions,
@@ -12,12 +10,13 @@ import {
   reachableCopies,
   unlessEqual,
 } from "../status-aggregation.ts";
+import { copyEverywhere } from "../stepper/capabilities.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
 export const clusterDaemonSetStrategy: Strategy = {
   name: "clusterdaemonsets.workload.kcp.io",
-  replicaScheduling: "Duplicated",
+  capabilities: copyEverywhere,
   workloads: clusterDaemonSets,
   copies: deployments,
   accept: (object: KubernetesObject) => {
@@ -37,7 +36,6 @@ export const clusterDaemonSetStrategy: Strategy = {
     const requested = replicasOf({ ...workload, spec: template });
     return { ...template, replicas: Math.max(1, requested) };
   },
-  plan: (input) => withMoveGuards(input, planDuplicated),
   rollout: deploymentRollout,
   aggregateStatus(input) {
     const known = reachableCopies(input);

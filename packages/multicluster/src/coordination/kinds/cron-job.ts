@@ -5,9 +5,8 @@
  */
 import { defineResource } from "@kcp-ts/sdk";
 import * as kinds from "@kcp-ts/sdk/kinds";
-import { withMoveGuards } from "../move-guards.ts";
-import { planStopBeforeStart } from "../plan-stop-before-start.ts";
 import { type CopyStatus, reachableCopies, unlessEqual } from "../status-aggregation.ts";
+import { singleSchedule } from "../stepper/capabilities.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, statusText, type Workload } from "../workload.ts";
 
@@ -15,7 +14,7 @@ export const cronJobs = defineResource<Workload>(kinds.cronJobs);
 
 export const cronJobStrategy: Strategy = {
   name: "cronjobs.batch",
-  replicaScheduling: "Single",
+  capabilities: singleSchedule,
   workloads: cronJobs,
   copies: cronJobs,
   accept: asWorkload,
@@ -28,7 +27,6 @@ export const cronJobStrategy: Strategy = {
     isStuck: false,
   }),
   specFor: ({ spec }, { replicas }) => (replicas === 0 ? { ...spec, suspend: true } : spec),
-  plan: (input) => withMoveGuards(input, (wish) => planStopBeforeStart({ ...wish, canRest: true })),
   /** A CronJob has no conditions: Events report its cluster. */
   aggregateStatus(input) {
     const known = reachableCopies(input);

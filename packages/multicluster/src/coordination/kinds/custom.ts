@@ -21,10 +21,6 @@ import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type ConditionInput, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { WorkloadStrategy, WorkloadStrategySpec } from "../../api/index.ts";
 import { checkedReferences, podTemplateReferences } from "../custom-references.ts";
-import { withMoveGuards } from "../move-guards.ts";
-import { planDuplicated } from "../plan-duplicated.ts";
-import { planIndivisible } from "../plan-indivisible.ts";
-import { planMoves } from "../plan-moves.ts";
 import { clusterByClusterRollout } from "../rollout/cluster-by-cluster-rollout.ts";
 import {
   type AggregationInput,
@@ -34,7 +30,13 @@ import {
   unlessEqual,
   withTransitionTimes,
 } from "../status-aggregation.ts";
-import type { ReplicaScheduling, Strategy } from "../strategy.ts";
+import {
+  copyEverywhere,
+  dividedReplicas,
+  type StepCapabilities,
+  singleOverlapping,
+} from "../stepper/capabilities.ts";
+import type { Strategy } from "../strategy.ts";
 import {
   asWorkload,
   conditionsOf,
@@ -44,16 +46,10 @@ import {
   type Workload,
 } from "../workload.ts";
 
-const replicaSchedulings: Readonly<Record<WorkloadStrategySpec["strategy"], ReplicaScheduling>> = {
-  Divide: "Divided",
-  Duplicate: "Duplicated",
-  Single: "Single",
-};
-
-const plans: Readonly<Record<WorkloadStrategySpec["strategy"], Strategy["plan"]>> = {
-  Divide: planMoves,
-  Duplicate: (input) => withMoveGuards(input, planDuplicated),
-  Single: planIndivisible,
+const capabilities: Readonly<Record<WorkloadStrategySpec["strategy"], StepCapabilities>> = {
+  Divide: dividedReplicas,
+  Duplicate: copyEverywhere,
+  Single: singleOverlapping,
 };
 
 const overSelf = kubernetesEnvironment.extend({ variables: { self: declaredDynamic } });
@@ -110,7 +106,7 @@ function strategyOf(spec: WorkloadStrategySpec, programs: CompiledExpressions): 
   const replicas = (object: Workload) => (path === undefined ? 1 : countAt(object, path));
   return {
     name: formatGroupResource(resource),
-    replicaScheduling: replicaSchedulings[spec.strategy],
+    capabilities: capabilities[spec.strategy],
     workloads: resource,
     copies: resource,
     accept: (object) => acceptable(object, path),
@@ -125,7 +121,6 @@ function strategyOf(spec: WorkloadStrategySpec, programs: CompiledExpressions): 
     }),
     specFor: (workload, share) =>
       path === undefined ? workload.spec : withCount(workload.spec, path.slice(1), share.replicas),
-    plan: plans[spec.strategy],
     ...(spec.strategy === "Single" ? {} : { rollout: rollingOf(path, programs.available) }),
     dependencies: (workload) => referencesOf(workload, spec, programs.references).found,
     aggregateStatus: (input) =>

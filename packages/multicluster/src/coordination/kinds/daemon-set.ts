@@ -2,8 +2,6 @@
 import { defineResource } from "@kcp-ts/sdk";
 import * as kinds from "@kcp-ts/sdk/kinds";
 import { controllerRevisionHistory } from "../controller-revisions.ts";
-import { withMoveGuards } from "../move-guards.ts";
-import { planDuplicated } from "../plan-duplicated.ts";
 import { daemonSetRollout } from "../rollout/set-rollouts.ts";
 import {
   aggregatedConditions,
@@ -13,6 +11,7 @@ import {
   unlessEqual,
   updatedCopies,
 } from "../status-aggregation.ts";
+import { copyEverywhere } from "../stepper/capabilities.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
@@ -29,7 +28,7 @@ const updated = ["updatedNumberScheduled"];
 
 export const daemonSetStrategy: Strategy = {
   name: "daemonsets.apps",
-  replicaScheduling: "Duplicated",
+  capabilities: copyEverywhere,
   workloads: daemonSets,
   copies: daemonSets,
   accept: asWorkload,
@@ -42,7 +41,6 @@ export const daemonSetStrategy: Strategy = {
     isStuck: false,
   }),
   specFor: ({ spec }) => spec,
-  plan: (input) => withMoveGuards(input, planDuplicated),
   rollout: daemonSetRollout,
   revisions: controllerRevisionHistory(daemonSets),
   aggregateStatus(input) {

@@ -2,37 +2,31 @@
  * The decision about a Job whose completions are divided. Copies are only ever added: see `job.ts`.
  * Pure.
  */
-import { type EventInput, type ObjectInput, stringMember } from "@kcp-ts/sdk";
+import { type ObjectInput, stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   softFinalizersOf,
-  syncErrorAnnotation,
-  syncerFinalizer,
   volumeClusterAnnotation,
   volumeGateAnnotation,
 } from "../../api/index.ts";
 import { clusterCopyName, newClusterCopy, updatedClusterCopy } from "../cluster-copy.ts";
-import { isToBeDrained } from "../cluster-share.ts";
-import { earliest } from "../cluster-state.ts";
+import { concludeDecision, copyStatusIn } from "../conclude-decision.ts";
 import {
   type DecideInput,
   type Decision,
   type EvaluatedCluster,
   evaluateClusters,
   isStopBeforeStart,
-  refusedClusters,
   schedulableOf,
   withEviction,
-  writtenClusters,
 } from "../decide.ts";
-import { distribute } from "../distribute.ts";
-import { type ClusterStep, nextPlacementRecord } from "../next-placement-record.ts";
-import { scaledCluster } from "../placement-events.ts";
-import { withoutMoveRecords } from "../plan-moves.ts";
-import { eligibleClusters } from "../replica-assignment.ts";
-import { scheduledResultOf } from "../scheduled-condition.ts";
+import type { ClusterStep } from "../next-placement-record.ts";
+import type { ScaledCluster } from "../placement-events.ts";
 import { placeInSingleCluster, type SingleClusterPlacement } from "../single-cluster.ts";
-import type { CopyStatus } from "../status-aggregation.ts";
+import { eligibleClusters } from "../stepper/assign-replicas.ts";
+import { isToBeDrained } from "../stepper/cluster-share.ts";
+import { distribute } from "../stepper/distribute.ts";
+import { planOfGoal } from "../stepper/plan.ts";
 import { specCount, statusCount, type Workload } from "../workload.ts";
 import { countsCompletions, desiredCompletions, finishedConditionOf } from "./job-state.ts";
 
@@ -43,7 +37,7 @@ interface JobCopy {
 }
 
 export function decideJob(input: DecideInput): Decision {
-  const { parent, copies, nowMs, takenNames } = input;
+  const { parent, copies } = input;
   const { places: open, assessment, total, problem } = evaluateClusters(input);
   const { clusters, migration } = placeInSingleCluster(open, input, withEviction);
   const all = copies.map((object): JobCopy => {
@@ -68,51 +62,27 @@ export function decideJob(input: DecideInput): Decision {
   const updates = all.flatMap((copy) => (leaving.has(copy.object) ? [] : adjusted(input, copy)));
   const unscheduled = creations.length === 0 ? missing : 0;
   const goal = new Map(Object.entries(assignedBy(all, [])));
-  const plan = { next: new Map(), goal, unscheduled, surplus: 0, ...withoutMoveRecords };
-  const writes = { creations, updates, scaleDowns: [], removals: [...leaving] };
-  const written = writtenClusters(writes);
-  const scheduled = scheduledResultOf({
-    refused: refusedClusters(input.record, written),
-    replicas: desiredCompletions(parent),
+  const plan = planOfGoal(goal, unscheduled);
+  const steps = stepsOf(all, creations, migration);
+  return concludeDecision(input, {
     clusters,
-    plan,
-    totalLimit: total,
-    takenNames: unscheduled > 0 ? takenNames : new Set(),
+    assessment,
+    total,
     problem,
-  });
-  const record = nextPlacementRecord({
-    input,
-    clusters,
+    replicas: desiredCompletions(parent),
     plan,
-    steps: stepsOf(all, creations, migration),
-    written,
-    scheduled,
-    assignment: { assigned: assignedBy(all, creations) },
-    // The completions of a copy are recorded before the copy is removed.
-    ...(newlyCompleted.size === 0 ? {} : { completions: Object.fromEntries(newlyCompleted) }),
-    requests: schedulableOf(input.strategy, parent).requests,
+    writes: { creations, updates, removals: [...leaving], steps },
+    copies: all.map(({ object, cluster, evaluated }) =>
+      copyStatusIn(cluster, object, evaluated?.evaluation.state),
+    ),
+    scaled: scaledJobs(creations, all),
+    recorded: {
+      assignment: { assigned: assignedBy(all, creations) },
+      // The completions of a copy are recorded before the copy is removed.
+      ...(newlyCompleted.size === 0 ? {} : { completions: Object.fromEntries(newlyCompleted) }),
+      requests: schedulableOf(input.strategy, parent).requests,
+    },
   });
-  const status = input.strategy.aggregateStatus({
-    strategy: input.strategy,
-    parent,
-    copies: all.map(folded),
-    completions: input.record?.completions,
-    scheduled,
-    isWriting: creations.length + updates.length > 0,
-    nowMs,
-  });
-  return {
-    ...writes,
-    record,
-    unreachableClusters: [],
-    status,
-    events: [],
-    scalingEvents: jobEvents(creations, all),
-    clusters,
-    plan,
-    schedulingResult: assessment,
-    requeueAtMs: earliest(...clusters.map(({ evaluation: { untilMs } }) => untilMs)),
-  };
 }
 
 /** The completions of each cluster, of all its copies. */
@@ -227,13 +197,12 @@ function isDisruptionBlocked({ object, cluster, evaluated }: JobCopy): boolean {
  * the cluster of the volumes instead.
  */
 function cannotProgress({ object, cluster, evaluated }: JobCopy, parent: Workload): boolean {
-  const { annotations, finalizers, deletionTimestamp } = object.metadata;
+  const { annotations, deletionTimestamp } = object.metadata;
   const isTied = stringMember(parent.metadata.annotations, volumeClusterAnnotation) !== undefined;
   if (!isTied || deletionTimestamp !== undefined || finishedConditionOf(object) !== undefined)
     return false;
-  const isThere =
-    stringMember(annotations, volumeGateAnnotation(cluster)) !== undefined ||
-    finalizers?.includes(syncerFinalizer(cluster)) === true;
+  // The finalizer of the syncer says nothing: the copy was created with it.
+  const isThere = stringMember(annotations, volumeGateAnnotation(cluster)) !== undefined;
   return !isThere && evaluated?.evaluation.state === "Draining";
 }
 
@@ -309,27 +278,16 @@ function adjusted(
   return isSame ? [] : [resting];
 }
 
-function folded({ object, cluster, evaluated }: JobCopy): CopyStatus {
-  const state = evaluated?.evaluation.state ?? "Unregistered";
-  return {
-    cluster,
-    object,
-    isReachable: state !== "Unreachable" && state !== "Unregistered",
-    isUnmanaged: false,
-    syncError: stringMember(object.metadata.annotations, syncErrorAnnotation(cluster)),
-  };
-}
-
-function jobEvents(
+function scaledJobs(
   creations: readonly ObjectInput<Workload>[],
   copies: readonly JobCopy[],
-): ReadonlyMap<string, EventInput> {
+): ReadonlyMap<string, ScaledCluster> {
   return new Map(
     creations.map((copy) => {
       const cluster = assignedCluster(copy.metadata.labels) ?? "";
       const from = newJobCopyIn(cluster, copies);
       const to = from + desiredCompletions(copy as Workload);
-      return [copy.metadata.name ?? "", scaledCluster(cluster, from, to, "completions")];
+      return [copy.metadata.name ?? "", { cluster, from, to }];
     }),
   );
 }

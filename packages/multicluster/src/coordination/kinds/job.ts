@@ -12,8 +12,7 @@ import { defineResource } from "@kcp-ts/sdk";
 import * as kinds from "@kcp-ts/sdk/kinds";
 import { earliest } from "../cluster-state.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
-import { withMoveGuards } from "../move-guards.ts";
-import { finishInPlace, planStopBeforeStart } from "../plan-stop-before-start.ts";
+import { dividedReplicas, singleRunningOnce } from "../stepper/capabilities.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, specCount, statusCount, type Workload } from "../workload.ts";
 import { aggregateJobStatus } from "./aggregate-job-status.ts";
@@ -29,7 +28,7 @@ export const jobs = defineResource<Workload>(kinds.jobs);
 
 export const jobStrategy: Strategy = {
   name: "jobs.batch",
-  replicaScheduling: "Divided",
+  capabilities: dividedReplicas,
   workloads: jobs,
   copies: jobs,
   accept: asWorkload,
@@ -44,7 +43,6 @@ export const jobStrategy: Strategy = {
   }),
   specFor: (workload, { replicas }) =>
     isDivisible(workload) ? dividedSpec(workload, replicas) : copySpec(workload),
-  plan: (input) => withMoveGuards(input, (wish) => planStopBeforeStart(finishInPlace(wish))),
   aggregateStatus: aggregateJobStatus,
   decide: (input) => expiring(input, isDivisible(input.parent) ? decideJob : decideIndivisible),
 };
@@ -56,7 +54,7 @@ export const jobStrategy: Strategy = {
 function decideIndivisible(input: DecideInput): Decision {
   const strategy: Strategy = {
     ...input.strategy,
-    replicaScheduling: "Single",
+    capabilities: singleRunningOnce,
     desiredReplicas: (workload) => (finishedConditionOf(workload) === undefined ? 1 : 0),
     shareOf: () => ({ replicas: 1 }),
   };

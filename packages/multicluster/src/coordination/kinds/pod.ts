@@ -5,10 +5,8 @@
  */
 import { defineResource } from "@kcp-ts/sdk";
 import * as kinds from "@kcp-ts/sdk/kinds";
-import { withMoveGuards } from "../move-guards.ts";
-import { planIndivisible } from "../plan-indivisible.ts";
-import { finishInPlace, planStopBeforeStart } from "../plan-stop-before-start.ts";
 import { aggregatedConditions, reachableCopies, unlessEqual } from "../status-aggregation.ts";
+import { singleOverlapping, singleRunningOnce } from "../stepper/capabilities.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, conditionsOf, statusText, type Workload } from "../workload.ts";
 
@@ -16,7 +14,8 @@ export const pods = defineResource<Workload>(kinds.pods);
 
 export const podStrategy: Strategy = {
   name: "pods",
-  replicaScheduling: "Single",
+  capabilities: singleOverlapping,
+  capabilitiesOf: (pod) => (runsOnce(pod) ? singleRunningOnce : singleOverlapping),
   workloads: pods,
   copies: pods,
   accept: asWorkload,
@@ -29,10 +28,6 @@ export const podStrategy: Strategy = {
     isStuck: statusText(copy, "phase") === "Failed",
   }),
   specFor: ({ spec }) => spec,
-  plan: (input, workload) =>
-    runsOnce(workload)
-      ? withMoveGuards(input, (wish) => planStopBeforeStart(finishInPlace(wish)))
-      : planIndivisible(input),
   aggregateStatus(input) {
     const known = reachableCopies(input);
     const { parent } = input;

@@ -10,11 +10,7 @@ import * as kinds from "@kcp-ts/sdk/kinds";
 import { controllerRevisionHistory } from "../controller-revisions.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
-import { withMoveGuards } from "../move-guards.ts";
 import { claimTemplatesOf, ordinalVolumesOf, syncsClaims } from "../ordinal-volumes.ts";
-import { requestedOrdinals } from "../placement-record.ts";
-import type { PlanInput } from "../plan-moves.ts";
-import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
 import { currentRevisionName } from "../revisions.ts";
 import { statefulSetRollout, withOwnPartition } from "../rollout/set-rollouts.ts";
 import {
@@ -26,6 +22,7 @@ import {
   unlessEqual,
   updatedCopies,
 } from "../status-aggregation.ts";
+import { dividedOrdinals } from "../stepper/capabilities.ts";
 import type { Strategy } from "../strategy.ts";
 import {
   asWorkload,
@@ -46,7 +43,7 @@ const always = ["replicas", "readyReplicas", "availableReplicas"];
 
 export const statefulSetStrategy: Strategy = {
   name: "statefulsets.apps",
-  replicaScheduling: "Ordinal",
+  capabilities: dividedOrdinals,
   workloads: statefulSets,
   copies: statefulSets,
   accept: asWorkload,
@@ -69,10 +66,10 @@ export const statefulSetStrategy: Strategy = {
     return { ...(rest as JsonObject), replicas, ...(start === 0 ? {} : { ordinals: { start } }) };
   },
   rollout: statefulSetRollout,
-  plan: (input, workload) =>
-    withMoveGuards(input, (wish) =>
-      planOrdinals({ ...withOrdinals(wish), first: startOf(workload) }),
-    ),
+  ordinalsOf: ({ parent, related, targets }) => ({
+    first: startOf(parent),
+    volumes: ordinalVolumesOf(parent, related, targets),
+  }),
   decide: decideSet,
   revisions: controllerRevisionHistory(statefulSets),
   relatedObjects: {
@@ -102,45 +99,16 @@ export const statefulSetStrategy: Strategy = {
   },
 };
 
-function withOrdinals(wish: PlanInput) {
-  return { ...wish, unavailable: wish.budget?.unavailable };
-}
-
-/**
- * With volumeClaimTemplates, ordinals and claims move alternately: the record requests the claims,
- * and the claims report their migration.
- */
+/** The claims of ordinals that move belong to the control plane, in clusters that sync claims. */
 function decideSet(input: DecideInput): Decision {
   const { strategy, parent, related, targets } = input;
-  const volumes = ordinalVolumesOf(parent, related, targets);
-  if (volumes === undefined) return decide(input);
-  let asks: OrdinalPlan["requestedOrdinals"];
-  const ordinals = () => asks ?? stillRequested(input);
-  const plan: Strategy["plan"] = (wish, workload) => {
-    const planned = withMoveGuards(wish, (gentle) =>
-      planOrdinals({ ...withOrdinals(gentle), first: startOf(workload), volumes }),
-    );
-    asks = planned.requestedOrdinals;
-    return planned;
-  };
+  if (claimTemplatesOf(parent).length === 0 || related === undefined) return decide(input);
   const managed = new Set(targets.filter(syncsClaims).map(({ name }) => name));
   const specFor: Strategy["specFor"] = (workload, share, cluster) => {
     const spec = strategy.specFor(workload, share, cluster);
     return managed.has(cluster) ? withoutOwnedClaims(spec) : spec;
   };
-  return decide({ ...input, strategy: { ...strategy, plan, specFor, ordinals } });
-}
-
-/**
- * While nothing new can be requested: the previous requests, without clusters that are Unregistered
- * since. Claims do not move to such clusters.
- */
-function stillRequested({
-  record,
-  targets,
-}: DecideInput): NonNullable<OrdinalPlan["requestedOrdinals"]> {
-  const registered = new Set(targets.map(({ name }) => name));
-  return new Map([...requestedOrdinals(record)].filter(([cluster]) => registered.has(cluster)));
+  return decide({ ...input, strategy: { ...strategy, specFor } });
 }
 
 /**

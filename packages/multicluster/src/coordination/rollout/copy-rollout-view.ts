@@ -3,7 +3,7 @@
  * of its cluster.
  */
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { type ClusterShare, isReportCurrent } from "../cluster-share.ts";
+import { type ClusterShare, isReportCurrent } from "../stepper/cluster-share.ts";
 import type { Workload } from "../workload.ts";
 import type { KindRollout, RollingUpdateLimits } from "./kind-rollout.ts";
 import { type RolloutRecord, templateHash } from "./rollout-record.ts";

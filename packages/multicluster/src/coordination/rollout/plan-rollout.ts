@@ -7,7 +7,7 @@
  * template directly, updated copies continue from theirs.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type RolloutBudget, sumOf } from "../cluster-share.ts";
+import { type RolloutBudget, sumOf } from "../stepper/cluster-share.ts";
 import { type CopyRolloutView, isSameTemplate } from "./copy-rollout-view.ts";
 import { scaledIntOrPercent } from "./int-or-percent.ts";
 import type { KindRollout, RolloutMode } from "./kind-rollout.ts";

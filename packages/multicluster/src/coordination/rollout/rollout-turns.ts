@@ -16,6 +16,8 @@
  * The invariants rely on the guarantee of clusters: with `unavailable: n`, a cluster stops no
  * available Pod of a copy while n Pods are unavailable.
  */
+import { AvailabilityBudget } from "../stepper/availability-budget.ts";
+import { sumOf } from "../stepper/cluster-share.ts";
 import type { RollingUpdateLimits, RolloutMode } from "./kind-rollout.ts";
 
 export interface RollingCopy {
@@ -63,7 +65,7 @@ export function rolloutTurns({ copies, scheduled, mode }: RolloutTurnsInput): Ro
     const pace = limitsFor(copy, budget, mode);
     if (pace === undefined) continue;
     const loss = lossOf(copy, pace);
-    budget.available -= loss;
+    budget.available.spend(loss);
     if (loss > 0) budget.smallest = Math.min(budget.smallest, copy.pods);
     budget.surge -= pace.surge;
     turns.set(copy.name, mode === "ClusterByCluster" ? undefined : pace);
@@ -72,13 +74,10 @@ export function rolloutTurns({ copies, scheduled, mode }: RolloutTurnsInput): Ro
 }
 
 interface RolloutAvailability {
-  /** A lower bound of the Pods that stay available. */
-  available: number;
+  readonly available: AvailabilityBudget;
   surge: number;
   /** The smallest of the copies that are updated now and have available Pods. */
   smallest: number;
-  readonly scheduled: number;
-  readonly unavailable: number;
 }
 
 function rolloutAvailabilityOf(
@@ -89,10 +88,10 @@ function rolloutAvailabilityOf(
   const known = copies.filter(({ isUnreachable }) => !isUnreachable);
   const { unavailable, surge } =
     allowance === "ClusterByCluster" ? { unavailable: 0, surge: 0 } : allowance;
-  const inUse = sum(known, ({ limits }) => limits?.surge ?? 0);
+  const inUse = sumOf(known, ({ limits }) => limits?.surge ?? 0);
   const left = Math.max(0, surge - inUse);
-  const available = sum(known, surely);
-  return { available, surge: left, smallest: Number.POSITIVE_INFINITY, scheduled, unavailable };
+  const available = new AvailabilityBudget(sumOf(known, surely), scheduled - unavailable);
+  return { available, surge: left, smallest: Number.POSITIVE_INFINITY };
 }
 
 /**
@@ -125,10 +124,7 @@ function limitsFor(
 ) {
   const { pods, isReported } = copy;
   if (pods === 0) return { unavailable: 0, surge: 0 };
-  const left =
-    rolloutAvailability.available -
-    (rolloutAvailability.scheduled - rolloutAvailability.unavailable);
-  const needed = surely(copy) - left;
+  const needed = surely(copy) - rolloutAvailability.available.spare;
   if (allowance === "ClusterByCluster") {
     // All Pods of a cluster, and no more; any of the copies that are updated now may be the last to
     // observe it.
@@ -165,8 +161,4 @@ function inTurn(
 
 function byName(a: RollingCopy, b: RollingCopy): number {
   return a.name < b.name ? -1 : 1;
-}
-
-function sum(copies: readonly RollingCopy[], of: (copy: RollingCopy) => number): number {
-  return copies.reduce((total, copy) => total + of(copy), 0);
 }

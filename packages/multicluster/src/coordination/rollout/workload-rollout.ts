@@ -1,10 +1,10 @@
 /** The rollout of a workload, from the states of its copies and the next replicas of each. */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { syncErrorAnnotation } from "../../api/index.ts";
-import { type RolloutBudget, unlimitedBudget } from "../cluster-share.ts";
 import type { EvaluatedCluster } from "../decide.ts";
-import type { Plan } from "../plan-moves.ts";
 import type { Rollout } from "../rollout-policy.ts";
+import { type RolloutBudget, unlimitedBudget } from "../stepper/cluster-share.ts";
+import type { Plan } from "../stepper/plan.ts";
 import type { Strategy } from "../strategy.ts";
 import type { Workload } from "../workload.ts";
 import { copyRolloutViewOf } from "./copy-rollout-view.ts";
@@ -66,7 +66,7 @@ export function workloadRollout(input: WorkloadRolloutInput): RolloutPlan | unde
   return planRollout({
     kindRollout,
     spec: strategy.specFor(parent, { replicas: requested }, ""),
-    total: strategy.replicaScheduling === "Duplicated" ? undefined : requested,
+    total: strategy.capabilities.unit === "Everywhere" ? undefined : requested,
     unscheduled: input.unscheduled,
     removed,
     copies,

@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import type { SeededRandom } from "@kcp-ts/testkit";
 import type { ClusterState } from "../cluster-state.ts";
-import type { ClusterShare } from "../plan-moves.ts";
-import { type OrdinalPlan, type OrdinalVolumes, planOrdinals } from "../plan-ordinals.ts";
+import { dividedOrdinals } from "../stepper/capabilities.ts";
+import { type ClusterShare, unlimitedBudget } from "../stepper/cluster-share.ts";
+import type { OrdinalVolumes } from "../stepper/move-ordinals.ts";
+import type { Plan } from "../stepper/plan.ts";
+import { step } from "../stepper/step.ts";
 
 interface DeliveredRange {
   readonly start: number;
@@ -67,12 +70,21 @@ export interface OrdinalRequest {
 
 export function plan(
   clusters: readonly OrdinalCluster[],
-  { first = 0, ...wished }: OrdinalRequest,
+  { first = 0, volumes, unavailable = 1, ...wished }: OrdinalRequest,
 ) {
-  return planOrdinals({ ...wished, first, clusters: clusters.map(({ share }) => share) });
+  return step(
+    {
+      ...wished,
+      scaledDownBy: 0,
+      ordinals: { first, volumes },
+      budget: { ...unlimitedBudget, unavailable },
+      clusters: clusters.map(({ share }) => share),
+    },
+    dividedOrdinals,
+  );
 }
 
-export function applyPlan(clusters: OrdinalCluster[], wished: OrdinalRequest): OrdinalPlan {
+export function applyPlan(clusters: OrdinalCluster[], wished: OrdinalRequest): Plan {
   const planned = plan(clusters, wished);
   const { next, starts } = planned;
   for (const cluster of [...clusters]) {

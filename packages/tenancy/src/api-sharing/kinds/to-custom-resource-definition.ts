@@ -6,6 +6,7 @@ import {
   listOf,
   textOf,
 } from "@kcp-ts/machinery/json";
+import { approvalAnnotation, nativeKindAnnotation } from "@kcp-ts/machinery/schema";
 import { member } from "../../workspaces/index.ts";
 
 /** The core group is written `core` in names. */
@@ -29,15 +30,15 @@ export function toCustomResourceDefinition(schema: JsonObject): JsonObject {
     return { served: true, ...rest, schema: { openAPIV3Schema: openAPIV3Schema ?? {} } };
   });
   const annotations = member(member(schema, "metadata"), "annotations");
-  const approval = annotations["api-approved.kubernetes.io"];
+  const kept = Object.fromEntries(
+    Object.entries(annotations).filter(([name]) => keptAnnotations.has(name)),
+  );
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
     metadata: {
       name: `${plural}.${groupInName(group)}`,
-      ...(approval === undefined
-        ? {}
-        : { annotations: { "api-approved.kubernetes.io": approval } }),
+      ...(Object.keys(kept).length === 0 ? {} : { annotations: kept }),
     },
     spec: {
       group,
@@ -49,6 +50,9 @@ export function toCustomResourceDefinition(schema: JsonObject): JsonObject {
     status: { acceptedNames: names, conditions: [], storedVersions: storedVersions(versions) },
   };
 }
+
+/** The annotations of a definition that the server reads. */
+const keptAnnotations: ReadonlySet<string> = new Set([approvalAnnotation, nativeKindAnnotation]);
 
 function storedVersions(versions: readonly JsonValue[]): string[] {
   return versions.flatMap((version) =>

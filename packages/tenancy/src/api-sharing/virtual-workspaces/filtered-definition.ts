@@ -8,7 +8,7 @@ import { decodeObject, mayContain } from "@kcp-ts/apiserver/stored-object";
 import { cachedLabels } from "@kcp-ts/apiserver/watch-cache";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { RestrictedDefinition } from "./restricted-definition.ts";
+import { asCopies, RestrictedDefinition } from "./restricted-definition.ts";
 
 /** An object to filter. Members that take time are functions. */
 export interface FilteredObject {
@@ -41,6 +41,8 @@ export interface ResourceFilter {
   readonly checkStatus?: (draft: Draft, old: JsonObject) => void;
   /** The reason why the object may not be deleted; undefined when it may. */
   readonly deletionRefusal?: (object: JsonObject) => string | undefined;
+  /** The label of objects that the user of the view may write without validation. */
+  readonly copyLabel?: string;
 }
 
 export function filteredDefinition(
@@ -55,23 +57,25 @@ export function filteredDefinition(
     ...(wasVisible === undefined ? {} : { wasVisible: (entry) => wasVisible(seen(entry)) }),
     prepare: check,
     deletionRefusal,
-    ...(status === undefined ? {} : { status: limited(status, statusVerbs, part.checkStatus) }),
+    copyLabel: part.copyLabel,
+    ...(status === undefined ? {} : { status: limited(status, statusVerbs, part) }),
   });
 }
 
 function limited(
   status: SubresourceStrategy,
   allowed: readonly string[],
-  check: ResourceFilter["checkStatus"],
+  { checkStatus, copyLabel }: ResourceFilter,
 ): SubresourceStrategy {
   return {
     ...status,
     verbs: status.verbs.filter((verb) => allowed.includes(verb)),
     prepareForUpdate(draft, old, context) {
       status.prepareForUpdate(draft, old, context);
-      check?.(draft, old);
+      checkStatus?.(draft, old);
     },
-    validateUpdate: (updated, old) => status.validateUpdate(updated, old),
+    validateUpdate: (updated, old, context) =>
+      status.validateUpdate(updated, old, asCopies(context, copyLabel)),
   };
 }
 

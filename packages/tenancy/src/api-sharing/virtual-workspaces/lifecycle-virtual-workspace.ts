@@ -74,8 +74,8 @@ export function lifecycleVirtualWorkspace(service: LifecycleService, id: string)
       // Validated first, as sent: a change of another controller's entry is rejected for every
       // user.
       validateSent: (updated, old) => requireOwnEntryOnly({ updated, old, list, word, id }),
-      validateUpdate: (updated, old) => [
-        ...runValidation(status.validateUpdate(updated, old)),
+      validateUpdate: (updated, old, context) => [
+        ...runValidation(status.validateUpdate(updated, old, context)),
         ...requireOwnEntryOnly({ updated, old, list, word, id }),
       ],
     },

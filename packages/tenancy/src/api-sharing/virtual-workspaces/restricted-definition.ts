@@ -10,6 +10,7 @@ import type {
   Strategy,
   SubresourceStrategy,
   VersionCodec,
+  WriteContext,
 } from "@kcp-ts/apiserver/registry";
 import type { Entry } from "@kcp-ts/apiserver/storage";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -30,6 +31,8 @@ export interface Restriction {
   readonly prevalidate?: Strategy["prevalidate"] | undefined;
   /** The reason why a visible object may not be deleted; undefined when it may. */
   readonly deletionRefusal?: ((object: JsonObject) => string | undefined) | undefined;
+  /** The label of objects that the user of the view may write without validation. */
+  readonly copyLabel?: string | undefined;
   /** Replaces the status subresource, with all its verbs. */
   readonly status?: SubresourceStrategy | undefined;
   readonly onRetired?: ((callback: () => void) => () => void) | undefined;
@@ -167,10 +170,9 @@ export class RestrictedDefinition implements ResourceDefinition {
 
   #prepared(): Strategy {
     const { strategy } = this.#base;
-    const { prepare, prevalidate, deletionRefusal } = this.#restriction;
+    const { prepare, prevalidate, deletionRefusal, copyLabel } = this.#restriction;
     if (prepare === undefined && deletionRefusal === undefined) return strategy;
-    type Own = "prepareForCreate" | "prepareForUpdate" | "prevalidate" | "deletionRefusal";
-    const own: Pick<Strategy, Own> = {
+    const own: Partial<Strategy> = {
       prevalidate(draft, old, address) {
         const judged = prevalidate?.(draft, old, address);
         const ahead = () => strategy.prevalidate?.(draft, old, address);
@@ -184,6 +186,9 @@ export class RestrictedDefinition implements ResourceDefinition {
         strategy.prepareForUpdate(draft, old, context);
         prepare?.(draft, old);
       },
+      validate: (object, context) => strategy.validate(object, asCopies(context, copyLabel)),
+      validateUpdate: (updated, old, context) =>
+        strategy.validateUpdate(updated, old, asCopies(context, copyLabel)),
       deletionRefusal: (object) => strategy.deletionRefusal?.(object) ?? deletionRefusal?.(object),
     };
     return Object.defineProperties(
@@ -191,6 +196,14 @@ export class RestrictedDefinition implements ResourceDefinition {
       { ...Object.getOwnPropertyDescriptors(strategy), ...Object.getOwnPropertyDescriptors(own) },
     ) as Strategy;
   }
+}
+
+/** The context of a write in a view whose user may write such copies. */
+export function asCopies(
+  context: WriteContext | undefined,
+  copyLabel: string | undefined,
+): WriteContext | undefined {
+  return context === undefined || copyLabel === undefined ? context : { ...context, copyLabel };
 }
 
 type Judge = (entry: Entry) => boolean;

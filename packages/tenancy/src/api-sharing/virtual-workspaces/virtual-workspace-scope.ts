@@ -34,6 +34,12 @@ export interface SyncerScope {
   readonly uid: string;
 }
 
+/** The view that is a SyncTarget's own; undefined for every other, and for none. */
+export function syncerScopeOf(service: RequestScope["service"]): SyncerScope | undefined {
+  const view = virtualWorkspaceOf({ service });
+  return view?.name === "syncer" ? view : undefined;
+}
+
 /** A server with workspaces has no other views. */
 export function virtualWorkspaceOf({
   service,

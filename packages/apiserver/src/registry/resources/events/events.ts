@@ -5,8 +5,7 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { eventsV1Event } from "@kcp-ts/machinery/shape";
-import type { Entry } from "../../../storage/index.ts";
-import { decodeObject, encodeObject } from "../../../stored-object/index.ts";
+import { conversionCodec } from "../../conversion-codec.ts";
 import type { ResourceDefinition } from "../../resource-definition.ts";
 import { events } from "../core/events.ts";
 import { eventErrors, strictEventErrors, strictEventUpdateErrors } from "./event-rules.ts";
@@ -30,13 +29,11 @@ export const eventsV1: ResourceDefinition = {
   ...events,
   group: "events.k8s.io",
   storedAs: { group: "", resource: "events", identity: "" },
-  codec: {
+  codec: conversionCodec({
     name: "events.k8s.io/v1",
-    storesAsServed: false,
-    toServedSync: presentNow,
-    toServed: (entries) => entries.map(presentNow),
-    toStored: async (object) => toStored(object),
-  },
+    toServed: (object) => renamed(object, toView, "events.k8s.io/v1"),
+    toStored,
+  }),
   strategy: {
     ...events.strategy,
     nameErrors: dnsSubdomainErrors,
@@ -59,11 +56,6 @@ export const eventsV1: ResourceDefinition = {
 
 function toStored(object: JsonObject): JsonObject {
   return renamed(object, toCore, "v1");
-}
-
-function presentNow(entry: Entry): Entry {
-  const object = renamed(decodeObject(entry), toView, "events.k8s.io/v1");
-  return { ...entry, value: encodeObject(object) };
 }
 
 function renamed(

@@ -369,7 +369,7 @@ export class ClusterSet {
         const isGoing = deletionTimestamp !== undefined;
         const pending = isGoing
           ? undefined
-          : pendingReasonOf(workload.parent, cluster, workload.record);
+          : pendingReasonOf(workload.parent, cluster, workload.record, this.nowMs);
         const { replicas } = workload.kind.strategy.shareOf(copy);
         return {
           kind: copy.kind,

@@ -65,7 +65,7 @@ export function checkReservations(
 }
 
 function mostOf(workload: SimulatedWorkload): number {
-  const isCopied = workload.kind.strategy.replicaScheduling === "Duplicated";
+  const isCopied = workload.kind.strategy.capabilities.unit === "Everywhere";
   return isCopied ? Number.POSITIVE_INFINITY : podsOf(workload, workload.desiredReplicas());
 }
 

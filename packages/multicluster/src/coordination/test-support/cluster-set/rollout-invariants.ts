@@ -53,7 +53,7 @@ export function checkRollout({
     (sum, one) => sum + inSight(clusterSet, workload, one),
     0,
   );
-  const isEverywhere = strategy.replicaScheduling === "Duplicated";
+  const isEverywhere = strategy.capabilities.unit === "Everywhere";
   const requested = Math.min(...parents.map((one) => workload.desiredReplicas(one)));
   const total = isEverywhere ? all : Math.min(all, requested);
   const spared = Math.max(
@@ -192,7 +192,7 @@ function sparedBy(workload: SimulatedWorkload, parent: Workload, all: number): n
   if (resource === "databases") return 0;
   if (resource === "statefulsets") return 1;
   const total =
-    strategy.replicaScheduling === "Duplicated" ? all : workload.desiredReplicas(parent);
+    strategy.capabilities.unit === "Everywhere" ? all : workload.desiredReplicas(parent);
   const spec = specOf(workload, parent);
   const own =
     resource === "daemonsets" ? daemonSetRollingLimits(spec, total) : rollingLimitsOf(spec, total);

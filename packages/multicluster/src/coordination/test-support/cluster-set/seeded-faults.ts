@@ -4,14 +4,14 @@
  */
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { podsResource } from "../../../api/index.ts";
-import type { ClusterCopy, ClusterShare } from "../../cluster-share.ts";
 import type { ClusterInfo } from "../../cluster-state.ts";
 import type { DecideInput, Decision } from "../../decide.ts";
 import { selectorAnnotation } from "../../placement.ts";
-import type { Plan, PlanInput } from "../../plan-moves.ts";
 import type { KindRollout } from "../../rollout/kind-rollout.ts";
 import { pausedAnnotation } from "../../rollout-policy.ts";
-import type { Strategy } from "../../strategy.ts";
+import type { ClusterCopy, ClusterShare, PlanInput } from "../../stepper/cluster-share.ts";
+import type { Plan } from "../../stepper/plan.ts";
+import { step } from "../../stepper/step.ts";
 import type { Workload } from "../../workload.ts";
 import { type Implementation, implementation } from "./implementation.ts";
 
@@ -42,12 +42,10 @@ function doing(change: (decision: Decision, input: DecideInput) => Decision): Im
 function planning(
   change: (input: PlanInput, plan: (input: PlanInput) => Plan) => Plan,
 ): Implementation {
-  return reading((input) => {
-    const { strategy } = input;
-    const plan: Strategy["plan"] = (wish, workload) =>
-      change(wish, (changed) => strategy.plan(changed, workload));
-    return { ...input, strategy: { ...strategy, plan } };
-  });
+  return reading((input) => ({
+    ...input,
+    step: (wish, capabilities) => change(wish, (changed) => step(changed, capabilities)),
+  }));
 }
 
 function takingMembers(change: (share: ClusterShare) => ClusterShare): Implementation {

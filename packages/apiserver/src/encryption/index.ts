@@ -1,0 +1,8 @@
+/** Encryption of stored values: docs/adr/0087. */
+export { EncryptedStorage } from "./encrypted-storage.ts";
+export {
+  EncryptionConfigError,
+  type EncryptionRule,
+  parseEncryptionConfig,
+} from "./encryption-config.ts";
+export { type KeyService, type KeySource, localKey, serviceKey } from "./key-source.ts";

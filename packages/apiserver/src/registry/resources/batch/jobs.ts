@@ -1,0 +1,213 @@
+/** Jobs and CronJobs. */
+import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
+import { cronJob, job } from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { mutableMember, setDefault } from "../../mutable-members.ts";
+import type { Draft } from "../../strategy.ts";
+import { setTemplateDefaults } from "../core/pod-defaults.ts";
+import { templateErrors } from "../core/pod-rules.ts";
+import type { NativeKind } from "../native-kind.ts";
+import { immutableErrors, negativeErrors, oneOf, oneOfIfSet } from "../rules.ts";
+import { objectIn, textIn } from "../standard.ts";
+import { scheduleError } from "./cron-schedule-error.ts";
+
+export const jobs: NativeKind = {
+  group: "batch",
+  kind: "Job",
+  resource: "jobs",
+  categories: ["all"],
+  shape: job,
+  setDefaults(draft) {
+    const spec = mutableMember(draft, "spec");
+    setJobSpecDefaults(spec);
+    inheritLabels(draft, spec);
+  },
+  prepareNew: selectOwnPods,
+  validate: (object) => jobSpecErrors(objectIn(object, "spec"), "spec"),
+  validateUpdate: (updated, old) => [
+    ...completionsErrors(objectIn(updated, "spec"), objectIn(old, "spec")),
+    ...immutableErrors(updated, old, "selector"),
+    ...(objectIn(old, "spec")["suspend"] === true ? [] : immutableErrors(updated, old, "template")),
+    ...["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"].flatMap(
+      (member) => immutableErrors(updated, old, member),
+    ),
+  ],
+  strategy: {
+    selectableFields: new Map([
+      [
+        "status.successful",
+        (object: JsonObject) => String(objectIn(object, "status")["succeeded"] ?? 0),
+      ],
+    ]),
+  },
+};
+
+const backoffLimitUnlimited = 2 ** 31 - 1;
+
+function setJobSpecDefaults(spec: Draft): void {
+  if (spec["completions"] === undefined && spec["parallelism"] === undefined)
+    spec["completions"] = 1;
+  setDefault(spec, "parallelism", 1);
+  const isPerIndex = spec["backoffLimitPerIndex"] !== undefined;
+  setDefault(spec, "backoffLimit", isPerIndex ? backoffLimitUnlimited : 6);
+  setDefault(spec, "completionMode", "NonIndexed");
+  setDefault(spec, "suspend", false);
+  setDefault(
+    spec,
+    "podReplacementPolicy",
+    spec["podFailurePolicy"] === undefined ? "TerminatingOrFailed" : "Failed",
+  );
+  setDefault(spec, "manualSelector", false);
+  setTemplateDefaults(spec);
+}
+
+/** A Job without labels has those of its template. */
+function inheritLabels(draft: Draft, spec: Draft): void {
+  const labels = objectIn(objectIn(objectIn(spec, "template"), "metadata"), "labels");
+  const own = objectIn(objectIn(draft, "metadata"), "labels");
+  if (Object.keys(labels).length === 0 || Object.keys(own).length > 0) return;
+  mutableMember(draft, "metadata")["labels"] = labels;
+}
+
+/**
+ * A Job selects its Pods by its own uid, unless manualSelector is set. The cluster that creates
+ * them labels them; a template that has the labels of another Job would be rejected there.
+ */
+function selectOwnPods(draft: Draft): void {
+  const spec = mutableMember(draft, "spec");
+  if (spec["manualSelector"] === true || spec["selector"] !== undefined) return;
+  const { uid } = draft["metadata"] as { uid: string };
+  spec["selector"] = { matchLabels: { "batch.kubernetes.io/controller-uid": uid } };
+}
+
+/** The number of completions is fixed, except that an indexed Job may become larger or smaller. */
+function completionsErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [spec["completions"] ?? null, old["completions"] ?? null];
+  if (jsonEqual(now, before)) return [];
+  const isElastic =
+    spec["completionMode"] === "Indexed" &&
+    now !== null &&
+    Number(now) === Number(spec["parallelism"]);
+  return isElastic ? [] : [fieldError.invalid("spec.completions", now, "field is immutable")];
+}
+
+const counts = [
+  "parallelism",
+  "completions",
+  "activeDeadlineSeconds",
+  "backoffLimit",
+  "ttlSecondsAfterFinished",
+  "backoffLimitPerIndex",
+  "maxFailedIndexes",
+];
+
+function jobSpecErrors(spec: JsonObject, field: string): FieldError[] {
+  const isIndexed = spec["completionMode"] === "Indexed";
+  const errors = [
+    ...negativeErrors(spec, counts, field),
+    ...oneOfIfSet(spec, "completionMode", ["NonIndexed", "Indexed"], field),
+  ];
+  if (isIndexed && spec["completions"] === undefined)
+    errors.push(fieldError.required(`${field}.completions`, "when completion mode is Indexed"));
+  if (!isIndexed)
+    for (const member of ["backoffLimitPerIndex", "maxFailedIndexes"]) {
+      const value = spec[member];
+      if (value === undefined) continue;
+      const at = `${field}.${member}`;
+      errors.push(fieldError.invalid(at, value, "requires indexed completion mode"));
+    }
+  const template = objectIn(spec, "template");
+  errors.push(...templateErrors(template, `${field}.template`));
+  const at = `${field}.template.spec.restartPolicy`;
+  const policy = textIn(objectIn(template, "spec"), "restartPolicy");
+  if (policy === "Always" || policy === "")
+    errors.push(fieldError.required(at, 'valid values: "OnFailure", "Never"'));
+  else if (policy !== "OnFailure" && policy !== "Never")
+    errors.push(fieldError.notSupported(at, policy, ["OnFailure", "Never"]));
+  else if (isJsonObject(spec["podFailurePolicy"]) && policy !== "Never")
+    errors.push(
+      fieldError.invalid(
+        at,
+        policy,
+        'only "Never" is supported when podFailurePolicy is specified',
+      ),
+    );
+  return errors;
+}
+
+/** A CronJob adds 11 characters to the names of its Jobs. */
+const cronNameMax = 52;
+
+export const cronJobs: NativeKind = {
+  group: "batch",
+  kind: "CronJob",
+  resource: "cronjobs",
+  shortNames: ["cj"],
+  categories: ["all"],
+  shape: cronJob,
+  nameErrors: (name, options) => [
+    ...dnsSubdomainErrors(name, options),
+    ...(name.length > cronNameMax ? [`must be no more than ${cronNameMax} characters`] : []),
+  ],
+  setDefaults(draft) {
+    const spec = mutableMember(draft, "spec");
+    setDefault(spec, "concurrencyPolicy", "Allow");
+    setDefault(spec, "suspend", false);
+    setDefault(spec, "successfulJobsHistoryLimit", 3);
+    setDefault(spec, "failedJobsHistoryLimit", 1);
+    const template = mutableMember(spec, "jobTemplate");
+    mutableMember(template, "metadata");
+    setTemplateDefaults(mutableMember(template, "spec"));
+  },
+  validate(object) {
+    const spec = objectIn(object, "spec");
+    const template = objectIn(objectIn(spec, "jobTemplate"), "spec");
+    return [
+      ...scheduleErrors(textIn(spec, "schedule")),
+      ...negativeErrors(spec, ["startingDeadlineSeconds"], "spec"),
+      ...timeZoneErrors(spec["timeZone"]),
+      ...oneOf(spec, "concurrencyPolicy", ["Allow", "Forbid", "Replace"], "spec"),
+      ...jobSpecErrors(template, "spec.jobTemplate.spec"),
+      ...negativeErrors(spec, ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"], "spec"),
+    ];
+  },
+};
+
+function scheduleErrors(schedule: string): FieldError[] {
+  const field = "spec.schedule";
+  if (schedule === "") return [fieldError.required(field)];
+  const error = scheduleError(schedule);
+  const errors = error === undefined ? [] : [fieldError.invalid(field, schedule, error)];
+  if (schedule.includes("TZ"))
+    errors.push(
+      fieldError.invalid(
+        field,
+        schedule,
+        "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
+      ),
+    );
+  return errors;
+}
+
+function timeZoneErrors(zone: JsonObject[string] | undefined): FieldError[] {
+  if (typeof zone !== "string") return [];
+  const field = "spec.timeZone";
+  if (zone === "")
+    return [fieldError.invalid(field, zone, "timeZone must be nil or non-empty string")];
+  if (zone.toLowerCase() === "local")
+    return [
+      fieldError.invalid(
+        field,
+        zone,
+        "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones",
+      ),
+    ];
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: zone });
+    return [];
+  } catch {
+    // An unknown zone is a RangeError; there is no other way to ask.
+    return [fieldError.invalid(field, zone, `unknown time zone ${zone}`)];
+  }
+}

@@ -1,0 +1,140 @@
+/** Pods: their defaults, their rules, and what of a running Pod may change. */
+import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { pod } from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { mutableItems, mutableMember } from "../../mutable-members.ts";
+import type { Draft, SubresourceStrategy } from "../../strategy.ts";
+import type { NativeKind } from "../native-kind.ts";
+import { listIn, objectIn, textIn } from "../standard.ts";
+import { setPodDefaults } from "./pod-defaults.ts";
+import { ephemeralContainerErrors, podSpecErrors } from "./pod-rules.ts";
+import { qosClassOf } from "./qos-class.ts";
+
+export const pods: NativeKind = {
+  group: "",
+  kind: "Pod",
+  resource: "pods",
+  shortNames: ["po"],
+  categories: ["all"],
+  shape: pod,
+  setDefaults: (draft) => setPodDefaults(mutableMember(draft, "spec")),
+  prepareNew(draft) {
+    draft["status"] = { phase: "Pending", qosClass: qosClassOf(draft["spec"] as JsonObject) };
+  },
+  completeStatus(status, old) {
+    // A Pod's conditions have a lastProbeTime of null.
+    for (const condition of mutableItems(status, "conditions")) condition["lastProbeTime"] ??= null;
+    const { qosClass } = objectIn(old, "status");
+    if (qosClass !== undefined) status["qosClass"] ??= qosClass;
+  },
+  restoreStatusMetadata(metadata, old) {
+    const { ownerReferences } = old["metadata"] as JsonObject;
+    if (ownerReferences === undefined) delete metadata["ownerReferences"];
+    else metadata["ownerReferences"] = ownerReferences;
+  },
+  validate: (object) => podSpecErrors(objectIn(object, "spec"), "spec"),
+  // Where a cluster runs the Pod, its ephemeral containers are known here by an update.
+  validateUpdate: (updated, old) => podUpdateErrors(updated, old, ["ephemeralContainers"]),
+  strategy: {
+    returnsDeletedObject: true,
+    selectableFields: new Map(
+      [
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.nominatedNodeName",
+      ].map((path) => [path, (object: JsonObject) => textAt(object, path)]),
+    ),
+  },
+};
+
+function textAt(object: JsonObject, path: string): string {
+  const [outer = "", inner = ""] = path.split(".");
+  const text = textIn(objectIn(object, outer), inner);
+  return path === "spec.hostNetwork" && text === "" ? "false" : text;
+}
+
+/**
+ * Adds containers to a running Pod, and changes nothing else: for clusters that have kubelets.
+ * `setDefaults` are those of the cluster's Pods.
+ */
+export function ephemeralContainersEndpoint(
+  setDefaults: (draft: Draft) => void,
+): SubresourceStrategy {
+  return {
+    verbs: ["get", "patch", "update"],
+    prepareForUpdate(draft, old) {
+      const wanted = objectIn(draft, "spec")["ephemeralContainers"];
+      for (const member of Object.keys(draft)) delete draft[member];
+      Object.assign(draft, old);
+      const spec = mutableMember(draft, "spec");
+      if (wanted === undefined) delete spec["ephemeralContainers"];
+      else spec["ephemeralContainers"] = wanted;
+      setDefaults(draft);
+    },
+    validateUpdate(updated, old) {
+      const field = "spec.ephemeralContainers";
+      const [now, before] = [updated, old].map((one) =>
+        listIn(objectIn(one, "spec")["ephemeralContainers"]).filter(isJsonObject),
+      ) as [JsonObject[], JsonObject[]];
+      const errors = ephemeralContainerErrors(objectIn(updated, "spec"), field);
+      for (const one of before) {
+        const same = now.find((other) => other["name"] === one["name"]);
+        const name = textIn(one, "name");
+        if (same === undefined)
+          errors.push(
+            fieldError.forbidden(
+              field,
+              `existing ephemeral containers ${JSON.stringify(name)} may not be removed`,
+            ),
+          );
+        else if (!jsonEqual(same, one))
+          errors.push(
+            fieldError.forbidden(
+              field,
+              `existing ephemeral containers ${JSON.stringify(name)} may not be changed`,
+            ),
+          );
+      }
+      return errors;
+    },
+  };
+}
+
+const updateForbidden =
+  "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+/** `free` are members of the spec that may change besides those that Kubernetes lets change. */
+export function podUpdateErrors(
+  updated: JsonObject,
+  old: JsonObject,
+  free: readonly string[] = [],
+): FieldError[] {
+  const [now, before] = [fixedPart(updated, free), fixedPart(old, free)];
+  if (jsonEqual(now, before)) return [];
+  return [fieldError.forbidden("spec", updateForbidden)];
+}
+
+/** The immutable fields of the spec. */
+function fixedPart(object: JsonObject, free: readonly string[]): JsonObject {
+  const {
+    activeDeadlineSeconds: _a,
+    tolerations: _t,
+    schedulingGates: _g,
+    ...spec
+  } = objectIn(object, "spec");
+  const imageless = (list: unknown) =>
+    Array.isArray(list)
+      ? (list as JsonObject[]).map(({ image: _i, resources: _r, ...rest }) => rest)
+      : [];
+  const fixed = Object.entries(spec).filter(([member]) => !free.includes(member));
+  return {
+    ...Object.fromEntries(fixed),
+    containers: imageless(spec["containers"]),
+    initContainers: imageless(spec["initContainers"]),
+  };
+}

@@ -1,0 +1,2 @@
+export { type Completion, complete } from "./complete.ts";
+export { type Shell, shellScripts, shells } from "./shell-scripts.ts";

@@ -1,0 +1,30 @@
+/** A modal dialog: the browser's own, which keeps the focus inside and gives it back. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+  readonly isWide?: boolean;
+}
+
+export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    element.current?.showModal();
+    // What is to be filled in comes first, not the way out.
+    element.current?.querySelector<HTMLElement>("input, textarea, select")?.focus();
+  }, []);
+  return (
+    <dialog ref={element} class={isWide ? "broad" : ""} aria-label={title} onClose={onClose}>
+      <header>
+        <h2>{title}</h2>
+        <button type="button" class="plain" aria-label="Close" onClick={onClose}>
+          ✕
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}

@@ -1,0 +1,160 @@
+/** The frame around every page: login, navigation, the state of the connection, and the page. */
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { ErrorNotice, Loading } from "../elements/index.ts";
+import { connection } from "../live/index.ts";
+import { formatRoute, goTo, parentOf, type Route, route } from "../navigation/index.ts";
+import { useSession } from "../session/index.ts";
+import { lazily } from "./lazily.tsx";
+import { ListScreen } from "./list.tsx";
+import { Login } from "./login.tsx";
+import { Tree } from "./tree.tsx";
+import { WorkspaceScreen } from "./workspace.tsx";
+
+export interface ScreenProps {
+  readonly route: Route;
+}
+
+const GoTo = lazily(async () => (await import("./go-to.tsx")).GoTo);
+
+const placementList = { resource: "workloadplacements.scheduling.kcp.io" };
+
+const screens: Readonly<Record<Route["screen"], ComponentType<ScreenProps>>> = {
+  workspace: WorkspaceScreen,
+  list: ListScreen,
+  object: lazily(async () => (await import("./object.tsx")).ObjectScreen),
+  placements: ({ route: place }) => <ListScreen route={{ ...place, ...placementList }} />,
+  placement: lazily(async () => (await import("./placement.tsx")).PlacementScreen),
+  clusters: lazily(async () => (await import("./clusters.tsx")).ClustersScreen),
+  cluster: lazily(async () => (await import("./cluster.tsx")).ClusterScreen),
+  sharing: lazily(async () => (await import("./sharing.tsx")).SharingScreen),
+  access: lazily(async () => (await import("./access.tsx")).AccessScreen),
+  usage: lazily(async () => (await import("./usage.tsx")).UsageScreen),
+  audit: lazily(async () => (await import("./audit.tsx")).AuditScreen),
+  logs: lazily(async () => (await import("./logs.tsx")).LogsScreen),
+  shell: lazily(async () => (await import("./shell.tsx")).ShellScreen),
+  create: lazily(async () => (await import("./create.tsx")).CreateScreen),
+};
+
+export function Console() {
+  const session = useSession();
+  const state = session.state.value;
+  const place = route.value;
+  useEffect(() => {
+    if (place !== undefined || state.kind !== "ready") return;
+    const cluster = session.configuration.workspace ?? "root";
+    history.replaceState(null, "", formatRoute({ screen: "workspace", cluster }));
+    dispatchEvent(new PopStateEvent("popstate"));
+  }, [place, state.kind]);
+  if (state.kind === "starting") return <Loading what="the console" />;
+  if (state.kind === "failed") return <ErrorNotice error={new Error(state.message)} />;
+  if (state.kind === "login") return <Login message={state.message} />;
+  if (place === undefined) return <Loading what="the console" />;
+  return <Frame place={place} user={state.user} />;
+}
+
+const sections = [
+  ["workspace", "Overview"],
+  ["clusters", "Clusters"],
+  ["placements", "Placements"],
+  ["sharing", "Sharing"],
+  ["access", "Access"],
+  ["usage", "Usage"],
+  ["audit", "Audit"],
+] as const;
+
+function Frame({ place, user }: { readonly place: Route; readonly user: string }) {
+  const session = useSession();
+  const [isSearching, setSearching] = useState(false);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping = (event.target as Element | null)?.closest("input, textarea, select, dialog");
+      const isShortcut = event.key === "k" && (event.ctrlKey || event.metaKey);
+      if (!isShortcut && (event.key !== "/" || isTyping)) return;
+      event.preventDefault();
+      setSearching(true);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  const Screen = screens[place.screen];
+  const { cluster } = place;
+  return (
+    <div class="frame">
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header class="top">
+        <a class="brand" href={formatRoute({ screen: "workspace", cluster: "root" })}>
+          kcp
+        </a>
+        <Path cluster={cluster} />
+        <button type="button" class="search" onClick={() => setSearching(true)}>
+          {"Go to… "}
+          <kbd>/</kbd>
+        </button>
+        <ConnectionState />
+        <span class="user" title="You">
+          {user}
+        </span>
+        {session.configuration.authentication === "token" ? (
+          <button type="button" class="plain" onClick={() => session.logOut()}>
+            Log out
+          </button>
+        ) : null}
+      </header>
+      <nav class="side" aria-label="Workspace">
+        <ul class="sections">
+          {sections.map(([screen, title]) => (
+            <li key={screen}>
+              <a
+                href={formatRoute({ screen, cluster })}
+                aria-current={screen === place.screen ? "page" : undefined}
+              >
+                {title}
+              </a>
+            </li>
+          ))}
+        </ul>
+        <h2>Workspaces</h2>
+        <Tree current={cluster} />
+      </nav>
+      <main
+        id="main"
+        tabIndex={-1}
+        key={`${place.screen} ${cluster} ${place.resource} ${place.name}`}
+      >
+        <Screen route={place} />
+      </main>
+      {isSearching ? <GoTo place={place} onClose={() => setSearching(false)} onGo={goTo} /> : null}
+    </div>
+  );
+}
+
+function ConnectionState() {
+  const texts = {
+    live: "Live",
+    connecting: "Connecting…",
+    lost: "Connection lost, trying again…",
+  } as const;
+  return (
+    <span class={`connection ${connection.value}`} role="status">
+      {texts[connection.value]}
+    </span>
+  );
+}
+
+/** Each part of the path leads to its workspace. */
+function Path({ cluster }: { readonly cluster: string }) {
+  const paths: string[] = [];
+  for (let at: string | undefined = cluster; at !== undefined; at = parentOf(at)) paths.unshift(at);
+  return (
+    <nav class="path" aria-label="Path">
+      {paths.map((path) => (
+        <a key={path} href={formatRoute({ screen: "workspace", cluster: path })}>
+          {path === "*" ? "all workspaces" : path.slice((parentOf(path)?.length ?? -1) + 1)}
+        </a>
+      ))}
+    </nav>
+  );
+}

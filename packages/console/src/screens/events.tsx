@@ -1,0 +1,69 @@
+/** Events about an object, the newest first. */
+import { events } from "@kcp-ts/sdk/kinds";
+import { ageText, Tone } from "../elements/index.ts";
+import { now, useLiveObjects } from "../live/index.ts";
+import { useSession } from "../session/index.ts";
+import type { ObjectProps } from "./object.tsx";
+
+interface EventObject {
+  readonly type?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly count?: number;
+  readonly lastTimestamp?: string | null;
+  readonly eventTime?: string | null;
+  readonly metadata: { readonly name: string; readonly creationTimestamp?: string };
+}
+
+const shownMax = 50;
+
+export function Events({ cluster, object }: Pick<ObjectProps, "cluster" | "object">) {
+  const { uid, namespace } = object.metadata;
+  const live = useLiveObjects(useSession().clientIn(cluster), events, {
+    namespace: namespace ?? "default",
+    fieldSelector: `involvedObject.uid=${uid}`,
+  });
+  const found = ((live?.objects ?? []) as unknown as readonly EventObject[])
+    .map((event) => ({ event, at: timeOf(event) }))
+    .sort((a, b) => (a.at < b.at ? 1 : -1))
+    .slice(0, shownMax);
+  return (
+    <section class="block" aria-labelledby="events">
+      <h2 id="events">Events</h2>
+      {found.length === 0 ? (
+        <p class="quiet">
+          {live?.health.hasSynced === true ? "None in the last hour." : "Loading Events…"}
+        </p>
+      ) : (
+        <table class="small">
+          <thead>
+            <tr>
+              <th scope="col">Age</th>
+              <th scope="col">Type</th>
+              <th scope="col">Reason</th>
+              <th scope="col">Message</th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.map(({ event, at }) => (
+              <tr key={event.metadata.name}>
+                <td>{`${ageText(at, now.value)}${(event.count ?? 1) > 1 ? ` ×${event.count}` : ""}`}</td>
+                <td>
+                  <Tone word={event.type ?? ""} />
+                </td>
+                <td>{event.reason}</td>
+                <td class="wide" dir="auto">
+                  {event.message}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function timeOf({ lastTimestamp, eventTime, metadata }: EventObject): string {
+  return lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "";
+}

@@ -1,0 +1,2 @@
+/** The pages of the console. */
+export { Console } from "./console.tsx";

@@ -1,0 +1,255 @@
+/** One object: how it is first, then what happened, what it belongs to, and its YAML. */
+import type { DynamicObject } from "@kcp-ts/sdk/client";
+import type { ApiResource } from "@kcp-ts/sdk/discovery";
+import { useState } from "preact/hooks";
+import {
+  ageText,
+  type Condition,
+  ConditionList,
+  ErrorNotice,
+  Field,
+  KubectlLine,
+  Loading,
+  Tone,
+} from "../elements/index.ts";
+import { now, useAccess, useLiveObjects, useResource } from "../live/index.ts";
+import { formatRoute, goTo, route as place, setQuery } from "../navigation/index.ts";
+import { useSession } from "../session/index.ts";
+import type { ScreenProps } from "./console.tsx";
+import { DeleteObject } from "./delete-object.tsx";
+import { Editor } from "./editor.tsx";
+import { Events } from "./events.tsx";
+import { Dependants, Owners, PlacementSummary } from "./relations.tsx";
+
+export function ObjectScreen({ route }: ScreenProps) {
+  const { cluster, resource: name = "" } = route;
+  const { result, error } = useResource(useSession().clientIn(cluster), name);
+  if (error !== undefined) return <ErrorNotice error={error} />;
+  if (result === undefined) return <Loading what={name} />;
+  if (result === null)
+    return <ErrorNotice error={new Error(`${cluster} serves no kind of the name ${name}.`)} />;
+  return <OneObject route={route} resource={result} />;
+}
+
+export interface ObjectProps {
+  readonly cluster: string;
+  readonly resource: ApiResource;
+  readonly object: DynamicObject;
+}
+
+const tabs = [
+  ["", "Overview"],
+  ["yaml", "YAML"],
+] as const;
+
+function OneObject({ route, resource }: ScreenProps & { readonly resource: ApiResource }) {
+  const { cluster, name = "", query } = route;
+  const namespace = resource.namespaced ? route.namespace : undefined;
+  const client = useSession().clientIn(cluster);
+  const live = useLiveObjects<DynamicObject>(client, resource as never, {
+    namespace,
+    fieldSelector: `metadata.name=${name}`,
+  });
+  const object = live?.objects[0];
+  const { lastError, hasSynced } = live?.health ?? {};
+  const tab = query["tab"] ?? "";
+  const title = [namespace, name].filter(Boolean).join("/");
+  const flag = namespace === undefined ? "" : ` -n ${namespace}`;
+  const kind = resource.group === "" ? resource.resource : `${resource.resource}.${resource.group}`;
+  const line = `kubectl ws :${cluster} && kubectl get ${kind}${flag} ${name} -o yaml`;
+  return (
+    <>
+      <header class="title">
+        <h1>
+          <a href={formatRoute({ screen: "list", cluster, resource: kind })}>{resource.kind}</a>{" "}
+          <span dir="auto">{title}</span>
+        </h1>
+        {object === undefined ? null : (
+          <Actions cluster={cluster} resource={resource} object={object} />
+        )}
+      </header>
+      <KubectlLine line={line} />
+      <div class="tabs" role="tablist">
+        {tabs.map(([key, text]) => (
+          <button
+            key={key}
+            type="button"
+            role="tab"
+            aria-selected={tab === key}
+            onClick={() => setQuery({ tab: key })}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
+      {object === undefined ? (
+        <Missing
+          error={lastError}
+          isAbsent={hasSynced === true}
+          what={`${resource.kind} ${title}`}
+        />
+      ) : tab === "yaml" ? (
+        <Editor key={object.metadata.uid} cluster={cluster} resource={resource} object={object} />
+      ) : (
+        <Overview cluster={cluster} resource={resource} object={object} />
+      )}
+    </>
+  );
+}
+
+function Missing({ error, isAbsent, what }: { error: unknown; isAbsent: boolean; what: string }) {
+  if (error !== undefined && !isAbsent) return <ErrorNotice error={error} />;
+  if (!isAbsent) return <Loading what={what} />;
+  return <ErrorNotice error={new Error(`${what} does not exist, or no longer does.`)} />;
+}
+
+const workloadKinds = new Set(["Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"]);
+
+function nameOf({ group, resource }: ApiResource): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
+function selectsPods(object: DynamicObject): boolean {
+  const { selector } = (object["spec"] ?? {}) as { selector?: { matchLabels?: object } };
+  return (
+    object.kind !== "Pod" &&
+    typeof selector?.matchLabels === "object" &&
+    workloadKinds.has(object.kind ?? "")
+  );
+}
+
+function Actions({ cluster, resource, object }: ObjectProps) {
+  const client = useSession().clientIn(cluster);
+  const [isDeleting, setDeleting] = useState(false);
+  const { name, namespace } = object.metadata;
+  const { group, kind } = resource;
+  const access = { group, resource: resource.resource, namespace, name, verb: "delete" };
+  const mayDelete = useAccess(client, access);
+  const placement = `${kind.toLowerCase()}-${name}`;
+  return (
+    <>
+      {kind === "Pod" || selectsPods(object) ? (
+        <a
+          class="button"
+          href={formatRoute({
+            screen: "logs",
+            cluster,
+            resource: nameOf(resource),
+            namespace,
+            name,
+          })}
+        >
+          Logs
+        </a>
+      ) : null}
+      {kind === "Pod" ? (
+        <a class="button" href={formatRoute({ screen: "shell", cluster, namespace, name })}>
+          Shell
+        </a>
+      ) : null}
+      {workloadKinds.has(kind) ? (
+        <a
+          class="button"
+          href={formatRoute({ screen: "placement", cluster, namespace, name: placement })}
+        >
+          Placement
+        </a>
+      ) : null}
+      <button
+        type="button"
+        class="danger"
+        disabled={mayDelete !== true}
+        title={mayDelete === false ? `You may not delete ${resource.resource} here` : undefined}
+        onClick={() => setDeleting(true)}
+      >
+        Delete…
+      </button>
+      {isDeleting ? (
+        <DeleteObject
+          cluster={cluster}
+          resource={resource}
+          object={object}
+          onClose={() => setDeleting(false)}
+          onDeleted={() => {
+            const { resource: listed } = place.value ?? {};
+            goTo(formatRoute({ screen: "list", cluster, resource: listed }));
+          }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function Overview(props: ObjectProps) {
+  const { object } = props;
+  const { metadata } = object;
+  const status = (object["status"] ?? {}) as Readonly<Record<string, unknown>>;
+  const conditions = Array.isArray(status["conditions"])
+    ? (status["conditions"] as Condition[])
+    : [];
+  const facts = Object.entries(status).filter(([, value]) => typeof value !== "object");
+  return (
+    <>
+      <section class="block" aria-labelledby="status">
+        <h2 id="status">Status</h2>
+        <dl class="fields">
+          {metadata.deletionTimestamp === undefined ? null : (
+            <Field name="Deleted">
+              <Tone word="Terminating" tone="warn" />
+              {` since ${ageText(metadata.deletionTimestamp, now.value)}; finalizers: ${(metadata.finalizers ?? []).join(", ") || "none"}`}
+            </Field>
+          )}
+          {facts.map(([name, value]) => (
+            <Field key={name} name={name}>
+              <Tone word={String(value)} />
+            </Field>
+          ))}
+          <Field name="Age">{ageText(metadata.creationTimestamp, now.value)}</Field>
+        </dl>
+        {conditions.length > 0 ? (
+          <ConditionList conditions={conditions} nowMs={now.value} />
+        ) : facts.length === 0 ? (
+          <p class="quiet">This object has no status.</p>
+        ) : null}
+      </section>
+      {workloadKinds.has(props.resource.kind) ? <PlacementSummary {...props} /> : null}
+      <Events {...props} />
+      <section class="block" aria-labelledby="metadata">
+        <h2 id="metadata">Metadata</h2>
+        <dl class="fields">
+          <Field name="Labels">
+            <Pairs pairs={metadata.labels} />
+          </Field>
+          <Field name="Annotations">
+            <Pairs pairs={metadata.annotations} />
+          </Field>
+          <Field name="UID">
+            <code>{metadata.uid}</code>
+          </Field>
+          <Field name="Generation">{metadata.generation ?? ""}</Field>
+        </dl>
+      </section>
+      <Owners {...props} />
+      <Dependants {...props} />
+    </>
+  );
+}
+
+const valueCharactersMax = 200;
+
+function Pairs({ pairs = {} }: { readonly pairs?: Readonly<Record<string, string>> | undefined }) {
+  const entries = Object.entries(pairs);
+  if (entries.length === 0) return <span class="quiet">none</span>;
+  return (
+    <ul class="pairs">
+      {entries.map(([key, value]) => (
+        <li key={key}>
+          <code>{key}</code>
+          <span dir="auto">
+            {value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,242 @@
+/** APIs that a workspace shares and uses: exports with consumers, bindings with claims. */
+
+import { clusterAnnotation } from "@kcp-ts/sdk/client";
+import {
+  type APIBinding,
+  type APIExport,
+  apiBindings,
+  apiExportEndpointSlices,
+  apiExports,
+} from "@kcp-ts/sdk/kinds";
+import { useState } from "preact/hooks";
+import {
+  type Condition,
+  Empty,
+  ErrorNotice,
+  KubectlLine,
+  Loading,
+  Tone,
+} from "../elements/index.ts";
+import { useLiveObjects, useLoaded } from "../live/index.ts";
+import { formatRoute } from "../navigation/index.ts";
+import { useSession } from "../session/index.ts";
+import { Claims } from "./claims.tsx";
+import type { ScreenProps } from "./console.tsx";
+
+export function SharingScreen({ route: { cluster } }: ScreenProps) {
+  return (
+    <>
+      <h1>Sharing</h1>
+      <KubectlLine line={`kubectl ws :${cluster} && kubectl get apiexports,apibindings`} />
+      <Bindings cluster={cluster} />
+      <Exports cluster={cluster} />
+    </>
+  );
+}
+
+interface PlaceProps {
+  readonly cluster: string;
+}
+
+function objectAddress(cluster: string, resource: string, name: string): string {
+  return formatRoute({ screen: "object", cluster, resource: `${resource}.apis.kcp.io`, name });
+}
+
+/** The condition that is wrong, in one line. */
+function problemOf(conditions: readonly Condition[] | undefined): string {
+  const bad = conditions?.find(({ status }) => status !== "True");
+  return bad === undefined ? "" : `${bad.reason ?? bad.type}: ${bad.message ?? ""}`;
+}
+
+function Bindings({ cluster }: PlaceProps) {
+  const live = useLiveObjects<APIBinding>(useSession().clientIn(cluster), apiBindings);
+  const { hasSynced, lastError } = live?.health ?? {};
+  return (
+    <section class="block" aria-labelledby="bindings">
+      <h2 id="bindings">Bindings: APIs that this workspace uses</h2>
+      {hasSynced !== true && lastError !== undefined ? <ErrorNotice error={lastError} /> : null}
+      {hasSynced !== true && lastError === undefined ? <Loading what="the bindings" /> : null}
+      {hasSynced === true && live?.objects.length === 0 ? (
+        <Empty
+          what="This workspace binds no APIs."
+          next="kubectl kcp bind apiexport root:provider:cowboys"
+        />
+      ) : null}
+      {(live?.objects ?? []).map((binding) => (
+        <Binding key={binding.metadata.uid} cluster={cluster} binding={binding} />
+      ))}
+    </section>
+  );
+}
+
+function Binding({ cluster, binding }: PlaceProps & { readonly binding: APIBinding }) {
+  const { metadata, spec, status = {} } = binding;
+  const { path = "", name = "" } = spec.reference.export ?? {};
+  const bound = (status.boundResources ?? []).map(({ group, resource }) =>
+    group ? `${resource}.${group}` : resource,
+  );
+  const problem = problemOf(status.conditions as readonly Condition[] | undefined);
+  return (
+    <article class="shared">
+      <header class="title">
+        <h3>
+          <a href={objectAddress(cluster, "apibindings", metadata.name)}>{metadata.name}</a>
+        </h3>
+        <Tone word={status.phase || "Pending"} />
+      </header>
+      <p>
+        {"of "}
+        <code>{`${path}${path === "" ? "" : ":"}${name}`}</code>
+        {bound.length > 0 ? ": " : ""}
+        {bound.map((one, at) => (
+          <span key={one}>
+            {at === 0 ? "" : ", "}
+            <a href={formatRoute({ screen: "list", cluster, resource: one })}>{one}</a>
+          </span>
+        ))}
+      </p>
+      {problem === "" ? null : (
+        <p>
+          <Tone word={problem} tone="bad" />
+        </p>
+      )}
+      <Claims cluster={cluster} binding={binding} />
+    </article>
+  );
+}
+
+function Exports({ cluster }: PlaceProps) {
+  const live = useLiveObjects<APIExport>(useSession().clientIn(cluster), apiExports);
+  const { hasSynced, lastError } = live?.health ?? {};
+  return (
+    <section class="block" aria-labelledby="exports">
+      <h2 id="exports">Exports: APIs that this workspace shares</h2>
+      {hasSynced !== true && lastError !== undefined ? <ErrorNotice error={lastError} /> : null}
+      {hasSynced !== true && lastError === undefined ? <Loading what="the exports" /> : null}
+      {hasSynced === true && live?.objects.length === 0 ? (
+        <Empty
+          what="This workspace exports no APIs."
+          next="kubectl kcp crd snapshot -f cowboys.crd.yaml --prefix v1 | kubectl apply -f -"
+        />
+      ) : null}
+      {(live?.objects ?? []).map((exported) => (
+        <Export key={exported.metadata.uid} cluster={cluster} exported={exported} />
+      ))}
+    </section>
+  );
+}
+
+type ExportProps = PlaceProps & { readonly exported: APIExport };
+
+function Export({ cluster, exported }: ExportProps) {
+  const { metadata, spec = {}, status = {} } = exported;
+  const { resources = [], permissionClaims = [], maximalPermissionPolicy } = spec;
+  const problem = problemOf(status.conditions as readonly Condition[] | undefined);
+  const claims = permissionClaims.map(
+    ({ group, resource, verbs }) =>
+      `${group ? `${resource}.${group}` : resource} (${verbs.join(", ")})`,
+  );
+  return (
+    <article class="shared">
+      <header class="title">
+        <h3>
+          <a href={objectAddress(cluster, "apiexports", metadata.name)}>{metadata.name}</a>
+        </h3>
+        {problem === "" ? <Tone word="Ready" /> : <Tone word={problem} tone="bad" />}
+      </header>
+      <ul class="names">
+        {resources.map(({ name, group, schema }) => (
+          <li key={`${name} ${group}`}>
+            <span>{group ? `${name}.${group}` : name}</span>
+            <a class="quiet" href={objectAddress(cluster, "apiresourceschemas", schema)}>
+              {schema}
+            </a>
+          </li>
+        ))}
+      </ul>
+      {claims.length === 0 ? null : <p>{`It claims of its consumers: ${claims.join("; ")}.`}</p>}
+      {maximalPermissionPolicy === undefined ? null : (
+        <p class="quiet">Roles of this workspace limit what consumers may do with it.</p>
+      )}
+      <Consumers cluster={cluster} exported={exported} />
+    </article>
+  );
+}
+
+interface Consumer {
+  readonly cluster: string;
+  readonly binding: string;
+  readonly phase: string;
+  readonly accepted: number;
+  readonly claims: number;
+}
+
+const consumersMax = 500;
+
+/** The export's own view of the workspaces that bind it, on request. */
+function Consumers({ cluster, exported: { metadata } }: ExportProps) {
+  const session = useSession();
+  const client = session.clientIn(cluster);
+  const [isAsked, setAsked] = useState(false);
+  const { result, error } = useLoaded(
+    async (signal) => {
+      const slice = await client
+        .resource(apiExportEndpointSlices)
+        .get({ name: metadata.name }, { signal });
+      const [endpoint] = slice.status?.endpoints ?? [];
+      if (endpoint === undefined) return [];
+      // The address of this server: a page reaches no other.
+      const view = session.server.withBasePath(`${new URL(endpoint.url).pathname}/clusters/*`);
+      const { items } = await view.resource(apiBindings).list({ limit: consumersMax, signal });
+      return items.map(consumerOf);
+    },
+    isAsked ? `${cluster} ${metadata.uid}` : undefined,
+  );
+  if (!isAsked)
+    return (
+      <button type="button" onClick={() => setAsked(true)}>
+        {`Who consumes ${metadata.name}`}
+      </button>
+    );
+  if (error !== undefined) return <ErrorNotice error={error} />;
+  if (result === undefined) return <Loading what="the consumers" />;
+  if (result.length === 0) return <p role="status">No workspace binds it.</p>;
+  return (
+    <table class="small">
+      <caption class="hidden">{`Consumers of ${metadata.name}`}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Logical cluster</th>
+          <th scope="col">Binding</th>
+          <th scope="col">Phase</th>
+          <th scope="col">Claims accepted</th>
+        </tr>
+      </thead>
+      <tbody>
+        {result.map((one) => (
+          <tr key={`${one.cluster} ${one.binding}`}>
+            <th scope="row">
+              <a href={formatRoute({ screen: "sharing", cluster: one.cluster })}>{one.cluster}</a>
+            </th>
+            <td>{one.binding}</td>
+            <td>
+              <Tone word={one.phase} />
+            </td>
+            <td class="number">{`${one.accepted} of ${one.claims}`}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function consumerOf({ metadata, spec, status = {} }: APIBinding): Consumer {
+  const accepted = (spec.permissionClaims ?? []).filter(({ state }) => state === "Accepted");
+  return {
+    cluster: metadata.annotations?.[clusterAnnotation] ?? "",
+    binding: metadata.name,
+    phase: status.phase || "Pending",
+    accepted: accepted.length,
+    claims: (status.exportPermissionClaims ?? []).length,
+  };
+}

@@ -1,0 +1,85 @@
+/** What if a Placement had other weights: asked first, then written. */
+import { type Placement, placements, syncTargets } from "@kcp-ts/sdk/kinds";
+import { useState } from "preact/hooks";
+import { useLoaded } from "../live/index.ts";
+import { useSession } from "../session/index.ts";
+import { parseWeights } from "./decisions.ts";
+import type { Question } from "./placement.tsx";
+
+interface WeightsProps {
+  readonly cluster: string;
+  readonly onAsk: (question: Question) => void;
+}
+
+export function Weights({ cluster, onAsk }: WeightsProps) {
+  const client = useSession().clientIn(cluster);
+  const { result } = useLoaded(async (signal) => {
+    const [found, targets] = await Promise.all([
+      client.resource(placements).list({ limit: 500, signal }),
+      client.resource(syncTargets).listMetadata({ limit: 500, signal }),
+    ]);
+    return { found: found.items, names: targets.items.map(({ metadata }) => metadata.name) };
+  }, cluster);
+  const [name, setName] = useState("");
+  const [text, setText] = useState("");
+  if (result === undefined || result.found.length === 0) return null;
+  const chosen = result.found.find((one) => one.metadata.name === name) ?? result.found[0];
+  const weights = parseWeights(text);
+  const ask = () => {
+    if (chosen === undefined || weights === undefined) return;
+    const change = (dryRun: boolean) =>
+      client
+        .resource(placements)
+        .patch(
+          { name: chosen.metadata.name },
+          { type: "merge", patch: { spec: { weights } } },
+          { dryRun },
+        );
+    onAsk({
+      title: `If Placement ${chosen.metadata.name} had the weights ${text}`,
+      line: "kubectl kcp plan -f edited.yaml",
+      plan: async () => ({ objects: [(await change(true)) as never] }),
+      action: { text: "Write these weights", run: () => change(false) },
+    });
+  };
+  return (
+    <form
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        ask();
+      }}
+    >
+      <label>
+        Placement
+        <select
+          value={chosen?.metadata.name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        >
+          {result.found.map(({ metadata }) => (
+            <option key={metadata.name}>{metadata.name}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Weights
+        <input
+          value={text}
+          placeholder={weightsText(chosen, result.names)}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" disabled={weights === undefined}>
+        were these
+      </button>
+    </form>
+  );
+}
+
+function weightsText(placement: Placement | undefined, names: readonly string[]): string {
+  const { weights = {} } = placement?.spec ?? {};
+  return names
+    .slice(0, 3)
+    .map((name) => `${name}=${weights[name] ?? 1}`)
+    .join(", ");
+}

@@ -1,0 +1,453 @@
+/** The console in a real browser, on a control plane with two simulated clusters. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import type { Middleware } from "@kcp-ts/controlplane";
+import * as kinds from "@kcp-ts/sdk/kinds";
+import type { Page } from "playwright-core";
+import {
+  browserMissing,
+  ConsoleEnvironment,
+  namespace,
+  saveScreenshot,
+  seriousFindings,
+  serviceAccountToken,
+  until,
+} from "./console-environment.ts";
+
+/** Cuts the next watch of ConfigMaps in the middle of an event's line. */
+let cutsAfterBytes: number | undefined;
+const cutWatches: Middleware = async (request, next) => {
+  const response = await next(request);
+  const { body } = response;
+  const isWatch = request.target.includes("/configmaps?") && request.target.includes("watch=true");
+  if (!isWatch || cutsAfterBytes === undefined || body === undefined) return response;
+  const bytesMax = cutsAfterBytes;
+  cutsAfterBytes = undefined;
+  async function* cut() {
+    let left = bytesMax;
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      yield chunk.slice(0, left);
+      left -= chunk.length;
+      if (left <= 0) throw new Error("cut");
+    }
+  }
+  return { status: response.status, headers: response.headers, body: cut(), isWatch: true };
+};
+
+describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
+  let environment: ConsoleEnvironment;
+  const pages: Page[] = [];
+
+  before(async () => {
+    environment = await ConsoleEnvironment.open([cutWatches]);
+    await environment.placeWorkload();
+  });
+  after(() => environment.close());
+  afterEach(async () => {
+    for (const page of pages.splice(0)) await page.close();
+    const problems = environment.problems.splice(0);
+    assert.deepEqual(problems, [], "policies were violated, or scripts failed");
+  });
+
+  const open = async (path: string, token?: string) => {
+    const page = await environment.page(path, token);
+    pages.push(page);
+    return page;
+  };
+  const heading = (page: Page, name: string | RegExp) =>
+    page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+  const configMaps = () => environment.client.resource(kinds.configMaps);
+
+  it("a token logs in, a wrong one is refused, and the place stays", async () => {
+    const page = await open("c/root/clusters", "");
+    await page.getByRole("textbox", { name: "Token" }).fill("wrong");
+    await page.getByRole("button", { name: "Log in", exact: true }).click();
+    await page.getByText("The server does not accept this token.").waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
+    await page.getByRole("textbox", { name: "Token" }).fill(environment.token);
+    await page.getByRole("button", { name: "Log in", exact: true }).click();
+    await heading(page, "Clusters");
+    await page.getByText("kcp-admin").waitFor();
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("textbox", { name: "Token" }).waitFor();
+    assert.equal(await page.evaluate('sessionStorage.getItem("kcp-console-token")'), null);
+  });
+
+  it("a workspace is created, found in the tree and gone to, by keys alone", async () => {
+    const page = await open("c/root");
+    await heading(page, "root");
+    const create = page.getByRole("button", { name: "Create workspace" });
+    await until("the user may create", () => create.isEnabled());
+    await create.focus();
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Name", { exact: true }).focus();
+    await page.keyboard.type("team-a");
+    await page.keyboard.press("Enter");
+    await heading(page, "root:team-a");
+    await page.getByText("This workspace has no children.").waitFor();
+    const box = page.getByRole("combobox", { name: /^Workspace, kind/ });
+    await page.keyboard.press("Control+k");
+    await box.waitFor();
+    await page.keyboard.type("root");
+    await page.keyboard.press("Enter");
+    await heading(page, "root");
+    await page.getByRole("treeitem").getByRole("link", { name: "team-a" }).waitFor();
+    await page.locator("main").focus();
+    await page.keyboard.press("/");
+    await box.waitFor();
+    await page.keyboard.type("deployments.apps");
+    await page.getByRole("option", { name: "deployments.apps kind" }).waitFor();
+    await page.keyboard.press("Enter");
+    await heading(page, "Deployment");
+    assert.deepEqual(await seriousFindings(page), []);
+  });
+
+  it("a workspace is deleted when its name is typed, with the count of what goes along", async () => {
+    const { client } = environment;
+    await client.resource(kinds.workspaces).create({ metadata: { name: "leaving" } });
+    const inside = client.inCluster("root:leaving").resource(kinds.workspaces);
+    await until("it has a child", async () => {
+      await inside.create({ metadata: { name: "child" } });
+      return true;
+    });
+    const page = await open("c/root:leaving");
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByText("1 child workspaces with what is in them").waitFor();
+    const remove = page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true });
+    assert.equal(await remove.isDisabled(), true);
+    await page.getByLabel("Type leaving to delete it").fill("leaving");
+    await remove.click();
+    await heading(page, "root");
+    await until("it is gone", async () => {
+      const found = await client.resource(kinds.workspaces).find({ name: "leaving" });
+      return found === undefined || found.metadata.deletionTimestamp !== undefined;
+    });
+  });
+
+  it("every page is accessible, and shows the line for a terminal", async () => {
+    for (const [path, title, line] of [
+      ["c/root", "root", "kubectl ws :root"],
+      ["c/root/list/pods?ns=default", "Pod", "kubectl get pods -n default"],
+      ["c/root/object/deployments.apps/default/web", /Deployment/, "kubectl get deployments.apps"],
+      ["c/root/object/deployments.apps/default/web?tab=yaml", /Deployment/, "-o yaml"],
+      ["c/root/placements", "WorkloadPlacement", "workloadplacements"],
+      ["c/root/placement/default/deployment-web", /Placement/, "kubectl get wp -n default"],
+      ["c/root/clusters", "Clusters", "kubectl get synctargets"],
+      ["c/root/cluster/us-east1", /us-east1/, "kubectl describe synctarget us-east1"],
+      ["c/root/create/configmaps", /Create ConfigMap/, "kubectl create -f configmap.yaml"],
+    ] as const) {
+      const page = await open(path);
+      await heading(page, title);
+      await page.locator(".kubectl code").filter({ hasText: line }).first().waitFor();
+      await page.locator(".connection.live").waitFor();
+      assert.deepEqual(await seriousFindings(page), [], path);
+      await page.close();
+    }
+  });
+
+  it("a list follows changes, and its filters are in the address", async () => {
+    const page = await open("c/root/list/configmaps?ns=default");
+    await heading(page, "ConfigMap");
+    const link = (name: string) => page.getByRole("link", { name, exact: true });
+    await configMaps().create({ metadata: { name: "seen", namespace, labels: { a: "b" } } });
+    await link("seen").waitFor();
+    await page.getByLabel("Labels").fill("a=b");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 objects").waitFor();
+    assert.match(page.url(), /labels=a%3Db/);
+    await configMaps().create({ metadata: { name: "unseen", namespace } });
+    await configMaps().create({ metadata: { name: "also", namespace, labels: { a: "b" } } });
+    await link("also").waitFor();
+    assert.equal(await link("unseen").count(), 0);
+    await configMaps().delete({ name: "seen", namespace });
+    await link("seen").waitFor({ state: "detached" });
+    await page.reload();
+    await link("also").waitFor();
+    assert.equal(await link("unseen").count(), 0);
+  });
+
+  it("a watch that is cut in the middle of a line heals, without loss or repetition", async () => {
+    cutsAfterBytes = 400;
+    const page = await open("c/root/list/configmaps?ns=default&name=cut-");
+    await heading(page, "ConfigMap");
+    await page.locator(".connection.live").waitFor();
+    for (let at = 0; at < 6; at++)
+      await configMaps().create({ metadata: { name: `cut-${at}`, namespace } });
+    await page.getByText(/^6 shown of/).waitFor();
+    assert.equal(await page.getByRole("link", { name: /^cut-/ }).count(), 6);
+    assert.equal(cutsAfterBytes, undefined);
+  });
+
+  it("hostile content is text", async () => {
+    const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
+    const metadata = {
+      name: "hostile",
+      namespace,
+      annotations: { "example.com/html": hostile, "example.com/rtl": "\u202e\u0627\u0628 evil" },
+      labels: { "a.b-c/e_F": "A_b.C-d" },
+    };
+    await configMaps().create({ metadata, data: { html: hostile, long: "x".repeat(300_000) } });
+    const page = await open("c/root/object/configmaps/default/hostile");
+    await page.getByText(hostile).first().waitFor();
+    await page.getByRole("tab", { name: "YAML" }).click();
+    await page.locator("pre.yaml").waitFor();
+    assert.ok((await page.locator("pre.yaml").innerText()).includes("x".repeat(1000)));
+    assert.match(await page.title(), /hostile/);
+    assert.equal(await page.locator("main img").count(), 0);
+    const odd = await open(`c/root/object/configmaps/default/${encodeURIComponent("<b>x</b>")}`);
+    await odd.getByText("<b>x</b> does not exist").waitFor();
+  });
+
+  it("a change is reviewed as a difference and written; a conflict is one, too", async () => {
+    const metadata = { name: "edited", namespace };
+    await configMaps().create({ metadata, data: { color: "red" } });
+    const page = await open("c/root/object/configmaps/default/edited?tab=yaml");
+    const edit = async (from: string, to: string) => {
+      await page.getByRole("button", { name: "Edit", exact: true }).click();
+      const area = page.getByRole("textbox", { name: "YAML of edited" });
+      await area.fill((await area.inputValue()).replace(from, to));
+    };
+    await edit("color: red", "color: green");
+    await page.getByRole("button", { name: "Review the change" }).click();
+    await page.locator(".diff .added", { hasText: "color: green" }).waitFor();
+    await page.locator(".diff .removed", { hasText: "color: red" }).waitFor();
+    const stored = async () => (await configMaps().get(metadata)).data;
+    assert.deepEqual(await stored(), { color: "red" }, "a review writes nothing");
+    await page.getByRole("button", { name: "Write" }).click();
+    await page.getByText("Written.").waitFor();
+    assert.deepEqual(await stored(), { color: "green" });
+    await edit("color: green", "color: blue");
+    const patch = { data: { size: "large" } };
+    await configMaps().patch(metadata, { type: "merge", patch });
+    await page.getByRole("button", { name: "Review the change" }).click();
+    await page.getByText("Another client has changed this object").waitFor();
+    await page
+      .getByLabel("What others changed")
+      .locator(".added", { hasText: "size: large" })
+      .waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
+    await page.getByRole("button", { name: "Continue from the newest version" }).click();
+    const area = page.getByRole("textbox", { name: "YAML of edited" });
+    await area.fill((await area.inputValue()).replace("color: blue", "color: blue\n  size: small"));
+    await page.getByRole("button", { name: "Review the change" }).click();
+    await page.getByRole("button", { name: "Write" }).click();
+    await page.getByText("Written.").waitFor();
+    assert.deepEqual(await stored(), { color: "blue", size: "small" });
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await heading(page, "ConfigMap");
+    assert.equal(await configMaps().find(metadata), undefined);
+  });
+
+  it("an object is created from YAML after a review, and what is invalid is said", async () => {
+    const page = await open("c/root/create/configmaps");
+    const area = page.getByRole("textbox", { name: "YAML of the new ConfigMap" });
+    await area.fill("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\nmistake: 1\n");
+    await page.getByRole("button", { name: "Review" }).click();
+    await page
+      .getByRole("alert")
+      .getByText(/unknown field "mistake"/)
+      .waitFor();
+    await area.fill("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {a: b}\n");
+    await page.getByRole("button", { name: "Review" }).click();
+    await page.getByLabel("What the server would add").waitFor();
+    await page.getByRole("button", { name: "Create", exact: true }).click();
+    await heading(page, /default\/new/);
+    assert.deepEqual((await configMaps().get({ namespace, name: "new" })).data, { a: "b" });
+  });
+
+  it("a placement says where and why, and what a drain and a loss would do", async () => {
+    const page = await open("c/root/placement/default/deployment-web");
+    await page.getByText("4 / 4").first().waitFor();
+    await page.getByRole("heading", { name: "History of decisions" }).waitFor();
+    for (const [button, title] of [
+      ["were drained", "If us-east1 were drained"],
+      ["were lost", "If us-east1 were lost"],
+    ] as const) {
+      await page.getByRole("combobox", { name: /^Cluster/ }).selectOption("us-east1");
+      await page.getByRole("button", { name: button }).click();
+      await page.getByRole("heading", { name: title }).waitFor();
+      await page.getByText("4 replicas of 1 workloads would move").waitFor();
+      await page.getByRole("cell", { name: "us-west1 8" }).waitFor();
+    }
+    await page.getByLabel("Replicas").fill("20");
+    await page.getByRole("button", { name: "were so many" }).click();
+    await page.getByRole("cell", { name: "us-east1 10, us-west1 10" }).waitFor();
+    const { spec } = await environment.client
+      .resource(kinds.deployments)
+      .get({ namespace, name: "web" });
+    assert.equal(spec?.replicas, 8, "asking changes nothing");
+    await saveScreenshot(page, "placement");
+  });
+
+  it("a cluster is drained after a look at what moves, seen to its end, and taken back", async () => {
+    const page = await open("c/root/cluster/us-east1");
+    await page.getByRole("button", { name: "Cordon", exact: true }).click();
+    await page.getByRole("button", { name: "Uncordon", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Drain…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("4 replicas of 1 workloads would move").waitFor();
+    await dialog.getByRole("button", { name: "Drain", exact: true }).click();
+    await page.getByText(/^Drained:/).waitFor({ timeout: 30_000 });
+    const overview = await open("c/root/clusters");
+    await overview.getByRole("row", { name: /us-east1.*(?:Drained|SchedulingDisabled)/ }).waitFor();
+    await saveScreenshot(overview, "clusters");
+    await page.getByRole("button", { name: "Uncordon", exact: true }).click();
+    await page.getByRole("button", { name: "Cordon", exact: true }).waitFor();
+    await overview.getByRole("row", { name: /us-east1 Ready/ }).waitFor();
+  });
+
+  it("a user without permissions sees what is missing, and buttons that say so", async () => {
+    const { token } = await serviceAccountToken(environment, "reader");
+    const page = await open("c/root/cluster/us-east1", token);
+    await page.getByText("You may not see this").first().waitFor();
+    assert.equal(await page.getByRole("button", { name: "Drain…" }).count(), 0);
+    const workspace = await open("c/root", token);
+    const create = workspace.getByRole("button", { name: "Create workspace" });
+    await until("the button says why", async () => (await create.getAttribute("title")) !== null);
+    assert.equal(await create.isDisabled(), true);
+  });
+
+  it("a revoked token leads to the login, and back to the same place", async () => {
+    const account = await serviceAccountToken(environment, "leaving", "cluster-admin");
+    const page = await open("c/root/list/configmaps?ns=default", account.token);
+    await page.getByRole("link", { name: "hostile", exact: true }).waitFor();
+    const accounts = environment.client.resource(kinds.serviceAccounts);
+    await accounts.delete({ namespace, name: "leaving" });
+    // The next request finds out.
+    await page.getByLabel("Labels").fill("a=b");
+    await page.keyboard.press("Enter");
+    await page.getByText("The token has expired or was revoked.").waitFor();
+    await page.getByRole("textbox", { name: "Token" }).fill(environment.token);
+    await page.getByRole("button", { name: "Log in", exact: true }).click();
+    await page.getByRole("link", { name: "also", exact: true }).waitFor();
+    assert.match(page.url(), /list\/configmaps\?ns=default&labels=a%3Db$/);
+  });
+
+  it("the server restarts under the page: it is said, it heals, and nothing is missed", async () => {
+    const page = await open("c/root/list/configmaps?ns=default");
+    await page.getByRole("link", { name: "hostile", exact: true }).waitFor();
+    await environment.restart(async () => {
+      await page.getByText("Connection lost, trying again…").waitFor();
+    });
+    await configMaps().create({ metadata: { name: "after-restart", namespace } });
+    await page.getByRole("link", { name: "after-restart", exact: true }).waitFor();
+    await page.locator(".connection.live").waitFor();
+  });
+
+  it("10,000 rows are loaded as one scrolls, few of them exist, and changes do not block", async (test) => {
+    const client = environment.client.inCluster("root:team-a");
+    const names = Array.from({ length: 10_000 }, (_, at) => `row-${String(at).padStart(5, "0")}`);
+    const rows = client.resource(kinds.configMaps);
+    for (let at = 0; at < names.length; at += 200)
+      await Promise.all(
+        names.slice(at, at + 200).map((name) => rows.create({ metadata: { name, namespace } })),
+      );
+    const page = await open("c/root:team-a/list/configmaps?ns=default");
+    await page.getByText(/^500 loaded of about 1000\d$/).waitFor();
+    const scroller = page.getByRole("region", { name: "configmaps: rows" });
+    await scroller.focus();
+    for (let pagesLeft = 20; pagesLeft > 0; pagesLeft--) {
+      const count = await page
+        .getByRole("status")
+        .filter({ hasText: /loaded of|objects/ })
+        .innerText();
+      if (/objects$/.test(count)) break;
+      await page.keyboard.press("End");
+      await page.getByText(count, { exact: true }).waitFor({ state: "detached" });
+    }
+    await page.getByText(/^1000\d objects$/).waitFor();
+    await page.keyboard.press("End");
+    await page.getByRole("link", { name: "row-09999", exact: true }).waitFor();
+    assert.ok((await page.locator("table.data tbody tr").count()) < 120, "rows that are not seen");
+    const heapBefore = await usedHeap(page);
+    const { longestMs, longestScriptMs, frames, draws } = await scrolledFrames(page, async () => {
+      for (let round = 0; round < 5; round++)
+        await Promise.all(
+          names.slice(-200).map((name, at) => {
+            const patch = { data: { round: `${round} ${at}` } };
+            return rows.patch({ name, namespace }, { type: "merge", patch });
+          }),
+        );
+      // Typing goes on while rows change.
+      await page.getByLabel("Name contains").pressSequentially("row");
+    });
+    assert.equal(await page.getByLabel("Name contains").inputValue(), "row");
+    const grownBytes = (await usedHeap(page)) - heapBefore;
+    test.diagnostic(
+      `1,000 changes: ${frames} frames, the longest ${longestMs} ms, of the page's scripts ${longestScriptMs} ms, ${draws} draws; heap ${heapBefore} + ${grownBytes} bytes`,
+    );
+    assert.ok(
+      grownBytes < 2_000_000,
+      `${grownBytes} bytes are kept of changes that replace each other`,
+    );
+    assert.ok(draws <= frames + 1, `${draws} draws in ${frames} frames: at most one for each`);
+    assert.ok((await page.locator("table.data tbody tr").count()) < 120, "rows that are not seen");
+  });
+
+  it("the first screen is a few small requests, and is usable while the rest is not loaded", async (test) => {
+    const page = await open("", "");
+    await page.getByRole("textbox", { name: "Token" }).fill(environment.token);
+    const session = await page.context().newCDPSession(page);
+    await session.send("Emulation.setCPUThrottlingRate", { rate: 4 });
+    await page.getByRole("button", { name: "Log in", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "root", exact: true }).waitFor();
+    const files: string[] = [];
+    page.on("request", (request) => files.push(new URL(request.url()).pathname));
+    await page.goto(`${environment.plane.url}/console/c/root`);
+    await page.getByRole("heading", { level: 1, name: "root", exact: true }).waitFor();
+    const usableMs = await page.evaluate<number>("performance.now()");
+    test.diagnostic(`usable after ${Math.round(usableMs)} ms with a processor of a quarter`);
+    const assets = files.filter((path) => path.startsWith("/console/assets/"));
+    const loaded = assets.filter((path) =>
+      /(?:headless|screen|logs|shell|editor|object)-/.test(path),
+    );
+    assert.deepEqual(loaded, [], "parts that this page does not show");
+    assert.ok(assets.length < 12, assets.join(" "));
+  });
+});
+
+interface ScrolledFrames {
+  readonly longestMs: number;
+  /** Of the frames over 50 ms, how long the page's own scripts took; 0 without such a frame. */
+  readonly longestScriptMs: number;
+  readonly frames: number;
+  /** How often the rows were changed. */
+  readonly draws: number;
+}
+
+/** Scrolls while `work` runs. */
+async function scrolledFrames(page: Page, work: () => Promise<void>): Promise<ScrolledFrames> {
+  await page.evaluate(`{
+    const scroller = document.querySelector(".scroller");
+    globalThis.scrolling = { isOver: false, longestMs: 0, longestScriptMs: 0, frames: 0, draws: 0 };
+    new PerformanceObserver((list) => {
+      for (const { scripts } of list.getEntries()) {
+        const ms = scripts.reduce((sum, { duration }) => sum + duration, 0);
+        scrolling.longestScriptMs = Math.max(scrolling.longestScriptMs, Math.round(ms));
+      }
+    }).observe({ type: "long-animation-frame" });
+    const observer = new MutationObserver(() => scrolling.draws++);
+    observer.observe(scroller.querySelector("tbody"), { childList: true });
+    let last = performance.now();
+    const step = (at) => {
+      scrolling.longestMs = Math.max(scrolling.longestMs, Math.round(at - last));
+      scrolling.frames++;
+      last = at;
+      scroller.scrollTop = (scroller.scrollTop + 997) % scroller.scrollHeight;
+      if (!scrolling.isOver) requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  }`);
+  await work();
+  return page.evaluate<ScrolledFrames>("(scrolling.isOver = true, scrolling)");
+}
+
+/** Bytes of the page's objects that are in use. */
+async function usedHeap(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  await session.detach();
+  return usedSize;
+}

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { buildConsole } from "./console-files.ts";
+
+describe("the files of the console", () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "console-files-"));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it("the first screen needs less than 60 kB, compressed, and nothing inline", async () => {
+    const { firstScreenBytes } = await buildConsole({ folder });
+    assert.ok(firstScreenBytes < 60_000, `${firstScreenBytes} bytes`);
+    const page = await readFile(join(folder, "index.html"), "utf8");
+    assert.doesNotMatch(page, /<script(?![^>]* src=)|<style|\son\w+=|https?:/);
+  });
+});
