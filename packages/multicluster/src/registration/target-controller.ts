@@ -137,6 +137,12 @@ export class TargetController {
   readonly #byClusterID = new Map<string, Set<string>>();
   /** Whether the server of an agent's tunnel was alive when last checked. */
   readonly #isServerThere = new Map<string, boolean>();
+  /**
+   * The uid of a SyncTarget whose connection ended for its deletion. It is not opened again, when
+   * what follows has to be tried again or when the store is behind: the controllers of the cluster
+   * would start over with objects that were released.
+   */
+  readonly #ended = new Map<string, string>();
 
   constructor(options: TargetControllerOptions) {
     const { clusters, onError } = options;
@@ -365,7 +371,9 @@ export class TargetController {
       await this.#forget(id);
       return undefined;
     }
-    if (stringMember(target.metadata.annotations, orphanAnnotation) !== "true") {
+    const { annotations, uid = "" } = target.metadata;
+    const isOrphaned = stringMember(annotations, orphanAnnotation) === "true";
+    if (!isOrphaned && this.#ended.get(id) !== uid) {
       const { observation } = await this.#observe(key, target, context);
       const blocked = await this.#empty(key, target, context);
       if (blocked !== undefined) {
@@ -376,7 +384,7 @@ export class TargetController {
         this.#tellOrphaned(key, target);
       }
     }
-    // The connection ends here: a released object is not synced again.
+    this.#ended.set(id, uid);
     await this.#close(id);
     const held = heldObjects({ client, target, cluster: key.cluster, signal });
     for await (const original of held) await original.release();
@@ -535,6 +543,7 @@ export class TargetController {
     this.#silence.forget(id);
     this.#isServerThere.delete(id);
     this.#agents.forget(id);
+    this.#ended.delete(id);
     await this.#close(id);
   }
 
