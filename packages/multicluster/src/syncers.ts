@@ -15,8 +15,8 @@
  * watch is broken: the last reports of the cluster may then be outdated, and no controller should
  * rely on them.
  *
- * The deletion of a SyncTarget is blocked while objects are assigned to it: workloads get the time
- * to move to other clusters.
+ * The deletion of a SyncTarget is blocked while objects are assigned to it, so that workloads have
+ * the time to move to other clusters, and while its namespaces are in its cluster.
  */
 import {
   type Clock,
@@ -386,6 +386,8 @@ export class Syncers {
     this.#isLookSoon = false;
     this.#timer = this.#options.clock.schedule(lookMs, this.#look);
     for (const [key, running] of this.#running) {
+      const target = this.#targets.get(keyOf(running.connection));
+      if (target !== undefined && isBeingDeleted(target)) running.syncer.leave();
       if (this.#reporting.has(key)) continue;
       running.awaitedApis ??= this.#awaitedApis(running.connection);
       const { isReady, wasReady: hasStarted, awaitedApis } = running;
@@ -521,6 +523,7 @@ export class Syncers {
     if (running === undefined) return "done";
     // Objects that the syncer sees need no request; the server is asked when it sees none.
     if (running.syncer.hasSyncedObjects()) return "pending";
+    if (running.syncer.hasNamespaces()) return "pending";
     const isFollowed = (one: string) =>
       running.resources.current.some(({ resource }) => formatGroupResource(resource) === one);
     const home = this.#options.client.inCluster(cluster);

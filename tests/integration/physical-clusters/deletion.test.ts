@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import {
   clusterLabel,
   type DrainHook,
+  downstreamLabel,
   orphanAnnotation,
   runMulticluster,
   syncerFinalizer,
@@ -13,9 +14,10 @@ import {
 } from "@kcp-ts/multicluster";
 import { SealingKey } from "@kcp-ts/multicluster-server/internal";
 import { microTime } from "@kcp-ts/sdk";
-import { configMaps, leases } from "@kcp-ts/sdk/kinds";
+import { configMaps, leases, namespaces } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { flushEventLoop } from "@kcp-ts/testkit";
+import { registerPullTarget, startAgentWith } from "./agents.ts";
 import {
   deployment,
   deployments,
@@ -208,6 +210,46 @@ describe("a SyncTarget that is deleted", () => {
         assert.deepEqual(items.map(({ metadata }) => metadata.name).sort(), ["web", "web--west"]);
       });
       assert.deepEqual(await copies(), []);
+    });
+
+  for (const mode of ["Push", "Pull"] as const)
+    it(`leaves no namespace in its cluster in ${mode} mode, and the next one has the cluster alone`, async (t) => {
+      const plane = await startControlPlaneWithClusters(t);
+      const { client } = plane;
+      const east = await startPhysicalCluster(t, { name: "east" });
+      const resources = ["deployments.apps"];
+      const registered = async () => {
+        if (mode === "Push") await register(client, "east", { kubeconfig: east.kubeconfig });
+        else {
+          const { target, view } = await registerPullTarget(t, plane, "east", "root", {
+            resources,
+          });
+          t.after(startAgentWith({ upstream: view, downstream: east.client, target, resources }));
+        }
+        await untilCondition(client, "east", { status: "True" });
+      };
+      const ours = async () => {
+        const { items } = await east.client
+          .resource(namespaces)
+          .list({ labelSelector: downstreamLabel });
+        return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+      };
+      await registered();
+      const all = client.resource(deployments);
+      await all.create(deployment("web"));
+      await eventually(async () => assert.equal((await ours()).length, 1));
+      await all.delete({ namespace: "default", name: "web" });
+      await eventually(async () => assert.equal((await all.list({})).items.length, 0));
+      await client.resource(syncTargets).delete({ name: "east" });
+      await eventually(async () => {
+        assert.equal(await client.resource(syncTargets).find({ name: "east" }), undefined);
+        assert.deepEqual(await ours(), []);
+      });
+      await registered();
+      const alone = { type: "SharedOwnership", status: "False" };
+      if (mode === "Push") await untilCondition(client, "east", alone);
+      await all.create(deployment("web"));
+      await eventually(async () => assert.equal((await ours()).length, 1));
     });
 
   it("is not removed while its cluster answers and reports what it runs, however long that takes", async (t) => {

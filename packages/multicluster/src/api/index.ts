@@ -207,6 +207,7 @@ export {
 export {
   accessCondition,
   installedCondition,
+  nodesCondition,
   sharedOwnershipCondition,
   writeSyncTargetStatus,
 } from "./sync-target-status.ts";

@@ -21,6 +21,8 @@ interface StatusWriter {
 
 export const accessCondition = "SyncerAuthorized";
 export const installedCondition = "SyncerInstalled";
+/** In Pull mode; in Push mode, nodes are part of HeartbeatHealthy. */
+export const nodesCondition = "NodesReady";
 export const sharedOwnershipCondition = "SharedOwnership";
 
 /** What is observed in the cluster: by the control plane, or in Pull and None mode by the agent. */
@@ -50,7 +52,11 @@ export const statusWriters = {
     fields: [...own.fields, ...observed.fields],
     conditions: [...own.conditions, ...observed.conditions],
   },
-  agent: { fieldManager: agentFieldManager, ...observed },
+  agent: {
+    fieldManager: agentFieldManager,
+    fields: observed.fields,
+    conditions: [...observed.conditions, nodesCondition],
+  },
   apiImporter: { fieldManager: importerFieldManager, fields: [], conditions: [apiImporterReady] },
   syncers: {
     fieldManager: "kcp-syncers",

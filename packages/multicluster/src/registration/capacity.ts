@@ -38,6 +38,18 @@ export function areAllNotReady(nodes: NodeCounts | undefined): boolean {
   return nodes !== undefined && nodes.total > 0 && nodes.notReady === nodes.total;
 }
 
+const nodesPerSecondMax = 10;
+
+/**
+ * The interval between two lists of the nodes, which are read with probes. Nodes that died are
+ * observed with the next probe, except in a large cluster, where their list costs more.
+ */
+export function nodesIntervalMs(nodes: NodeCounts | undefined, inventoryMs: number): number {
+  if (nodes === undefined) return inventoryMs;
+  const costMs = areAllNotReady(nodes) ? 0 : (nodes.total / nodesPerSecondMax) * 1000;
+  return Math.min(inventoryMs, costMs);
+}
+
 export interface Inventory extends Capacity {
   readonly nodes: NodeCounts;
 }

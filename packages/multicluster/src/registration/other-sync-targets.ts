@@ -27,6 +27,8 @@ export async function otherSyncTargets(
       .list({ labelSelector, limit: lookedAtMax, signal });
     const claims = new Map<string, string>();
     for (const { metadata } of items) {
+      // A SyncTarget that is deleted removes its namespaces, which takes as long as their Pods do.
+      if (metadata.deletionTimestamp !== undefined) continue;
       const text = stringMember(metadata.annotations, namespaceLocatorAnnotation);
       const other = parseLocator(text)?.syncTarget;
       if (other === undefined || other.uid === target.uid) continue;

@@ -12,6 +12,8 @@ import { targetStatus } from "./target-status.ts";
 class Cluster {
   state: "well" | "unready" | "gone" = "well";
   questions = 0;
+  nodes: readonly object[] = [];
+  nodeLists = 0;
 
   readonly transport: Transport = {
     send: async ({ path }) => {
@@ -21,8 +23,10 @@ class Cluster {
         return answer(200, { gitVersion: "v1.36.0" });
       }
       if (path === "/readyz" && this.state === "unready") return answer(500, "[-]etcd failed");
-      if (path.startsWith("/api/v1/nodes"))
-        return answer(200, { kind: "NodeList", metadata: {}, items: [] });
+      if (path.startsWith("/api/v1/nodes")) {
+        this.nodeLists += 1;
+        return answer(200, { kind: "NodeList", metadata: {}, items: this.nodes });
+      }
       return answer(
         200,
         path.includes("accessreview") ? { metadata: {}, status: { allowed: true } } : "ok",
@@ -118,6 +122,32 @@ describe("link to a cluster", () => {
     const { ask } = linkTo(cluster);
     for (let look = 0; look < 50; look++) await ask(100);
     assert.equal(cluster.questions, 1);
+  });
+});
+
+describe("nodes of a cluster", () => {
+  const named = (count: number, status: "True" | "Unknown") =>
+    Array.from({ length: count }, (_, index) => ({
+      metadata: { name: `node-${index}` },
+      status: { conditions: [{ type: "Ready", status, lastTransitionTime: "" }] },
+    }));
+
+  it("nodes that die are observed with the next probe, not with the next inventory", async () => {
+    const cluster = new Cluster();
+    cluster.nodes = named(2, "True");
+    const { ask } = linkTo(cluster);
+    assert.deepEqual((await ask(0)).nodes, { total: 2, notReady: 0 });
+    cluster.nodes = named(2, "Unknown");
+    assert.deepEqual((await ask(10_001)).nodes, { total: 2, notReady: 2 });
+  });
+
+  it("many nodes are read as often as ten nodes a second permit", async () => {
+    const cluster = new Cluster();
+    cluster.nodes = named(300, "True");
+    const { ask } = linkTo(cluster);
+    await ask(0);
+    for (let probe = 0; probe < 6; probe++) await ask(10_001);
+    assert.equal(cluster.nodeLists, 3);
   });
 });
 

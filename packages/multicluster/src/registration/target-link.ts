@@ -8,7 +8,7 @@
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type Connection, type StringMap, startDeadline } from "@kcp-ts/sdk";
 import { missingAccess } from "./access.ts";
-import { areAllNotReady, type NodeCounts, readInventory } from "./capacity.ts";
+import { type NodeCounts, nodesIntervalMs, readInventory } from "./capacity.ts";
 import { diagnose } from "./diagnose.ts";
 import { otherSyncTargets, readClusterID } from "./other-sync-targets.ts";
 import { probe } from "./probe.ts";
@@ -24,7 +24,7 @@ export interface LinkSettings {
   readonly probeTimeoutMs: number;
   /** The number of consecutive failures that make a cluster not ready. */
   readonly failuresMax: number;
-  /** Capacity and permissions are read less often than health. */
+  /** Permissions, and the nodes of a large cluster, are read less often than health. */
   readonly inventoryMs: number;
 }
 
@@ -96,6 +96,7 @@ export class TargetLink {
   #probing: Promise<void> | undefined;
   #dueAtMs = Number.NEGATIVE_INFINITY;
   #inventoryAtMs = Number.NEGATIVE_INFINITY;
+  #nodesAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -155,9 +156,11 @@ export class TargetLink {
       this.#isConnected = true;
       this.#options.onConnected(this.connection);
     }
-    if (clock.monotonic() < this.#inventoryAtMs) return;
-    await this.#takeInventory();
-    if (!signal.aborted) await this.#options.onInventory?.(this.connection);
+    const nowMs = clock.monotonic();
+    const isInventoryDue = nowMs >= this.#inventoryAtMs;
+    if (isInventoryDue) await this.#takeInventory();
+    if (isInventoryDue || nowMs >= this.#nodesAtMs) await this.#readNodes();
+    if (isInventoryDue && !signal.aborted) await this.#options.onInventory?.(this.connection);
   }
 
   #fail(found: Problem): void {
@@ -170,42 +173,53 @@ export class TargetLink {
     this.#dueAtMs = clock.monotonic() + this.#jittered(waitMs);
   }
 
-  /**
-   * The inventory is optional: without permission to list nodes there is no capacity, and the
-   * cluster's health does not depend on it.
-   */
+  /** Permissions and other SyncTargets: the cluster's health does not depend on them. */
   async #takeInventory(): Promise<void> {
+    const { clock, settings } = this.#options;
+    const { client } = this.connection;
+    await this.#review(async (signal) => {
+      const resources = this.#options.resources();
+      if (resources.length > 0) {
+        const missing = await missingAccess(client, resources, signal);
+        this.#report = { ...this.#report, missingAccess: missing };
+      }
+      const claims = await otherSyncTargets(client, this.connection, signal);
+      const clusterID = await readClusterID(client, signal);
+      this.#report = { ...this.#report, clusterID, otherSyncTargets: claims };
+    });
+    this.#inventoryAtMs = clock.monotonic() + this.#jittered(settings.inventoryMs);
+  }
+
+  /** Without permission to list nodes there is no capacity, and nodes make no cluster NotReady. */
+  async #readNodes(): Promise<void> {
+    const { clock, settings } = this.#options;
+    const { client } = this.connection;
+    const unknown = { capacity: undefined, allocatable: undefined, nodes: undefined };
+    await this.#review(async (signal) => {
+      try {
+        const found = await readInventory(client, { nowMs: clock.now(), signal });
+        this.#report = { ...this.#report, ...found };
+      } catch (error) {
+        if (diagnose(error).reason !== "Forbidden") throw error;
+        this.#report = { ...this.#report, ...unknown };
+      }
+    });
+    const intervalMs = nodesIntervalMs(this.#report.nodes, settings.inventoryMs);
+    this.#nodesAtMs = clock.monotonic() + this.#jittered(intervalMs);
+  }
+
+  /** What is not read in time stays as it was: the next probe says what is wrong. */
+  async #review(read: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { clock, settings } = this.#options;
     const { probeTimeoutMs: timeoutMs } = settings;
     const what = "taking stock of the cluster";
     const deadline = startDeadline({ clock, timeoutMs, signal: this.#closing.signal, what });
-    const { client } = this.connection;
     try {
-      const resources = this.#options.resources();
-      if (resources.length > 0) {
-        const missing = await missingAccess(client, resources, deadline.signal);
-        this.#report = { ...this.#report, missingAccess: missing };
-      }
-      const claims = await otherSyncTargets(client, this.connection, deadline.signal);
-      const clusterID = await readClusterID(client, deadline.signal);
-      this.#report = { ...this.#report, clusterID, otherSyncTargets: claims };
-      const listing = { nowMs: clock.now(), signal: deadline.signal };
-      const found = await readInventory(client, listing);
-      this.#report = { ...this.#report, ...found };
-    } catch (error) {
-      if (this.#closing.signal.aborted) return;
-      if (diagnose(error).reason === "Forbidden")
-        this.#report = {
-          ...this.#report,
-          ...{ capacity: undefined, allocatable: undefined, nodes: undefined },
-        };
+      await read(deadline.signal);
+    } catch {
+      // The report keeps what was read before.
     } finally {
       deadline.cancel();
-      // A cluster without a Ready node is looked at again with every probe.
-      const { inventoryMs, probeMs } = settings;
-      const isDown = areAllNotReady(this.#report.nodes);
-      const waitMs = isDown ? Math.min(probeMs, inventoryMs) : inventoryMs;
-      this.#inventoryAtMs = clock.monotonic() + this.#jittered(waitMs);
     }
   }
 

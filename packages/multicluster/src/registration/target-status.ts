@@ -11,6 +11,7 @@ import {
   accessCondition,
   drainedCondition,
   installedCondition,
+  nodesCondition,
   type Severity,
   type SeverityCondition,
   type SyncTarget,
@@ -20,7 +21,7 @@ import {
 } from "../api/index.ts";
 import type { AgentState } from "./agent-installations.ts";
 import { type AgentLiveness, agentHeartbeatMissedReason } from "./agent-liveness.ts";
-import { areAllNotReady } from "./capacity.ts";
+import { areAllNotReady, type NodeCounts } from "./capacity.ts";
 import { clockSkewMaxMs, type Heartbeat, leasesUntilLost } from "./heartbeats.ts";
 import { boundedMessage, type Problem } from "./problem.ts";
 import type { LinkReport } from "./target-link.ts";
@@ -70,7 +71,7 @@ export function targetStatus(
   ];
   const own = drafts.filter((one) => one !== undefined);
   const isOther = ({ type }: ConditionDraft) =>
-    others.has(type) || (observation.kind === "agent" && type === accessCondition);
+    others.has(type) || (observation.kind === "agent" && reportedByAgents.has(type));
   const isHeardOf = observation.kind === "link" || observation.kind === "agent";
   const missing = starting.filter(
     ({ type }) => isHeardOf && awaited.includes(type) && findCondition(known, type) === undefined,
@@ -122,6 +123,8 @@ const others: ReadonlySet<string> = new Set([
   targetConditions.syncerReady,
 ]);
 
+const reportedByAgents: ReadonlySet<string> = new Set([accessCondition, nodesCondition]);
+
 /**
  * Conditions of others before they are written. Clients that wait for Ready use the cluster's
  * exported APIs next.
@@ -168,8 +171,8 @@ function healthOf(target: SyncTarget, observation: Observation): ConditionDraft 
       return heartbeatOf(target, observation);
     case "link": {
       const { health, problem, skewMs, nodes } = observation.report;
-      if (health === "True" && areAllNotReady(nodes))
-        return failed(type, { reason: "NodesNotReady", message: nodesMessage(nodes?.total ?? 0) });
+      if (health === "True" && nodes !== undefined && areAllNotReady(nodes))
+        return { ...nodesOf(nodes), type };
       if (health === "True")
         return passed(type, "ClusterReady", `the cluster answers${clockSkewMessage(skewMs)}`);
       if (problem === undefined) return unknown(type, "Connecting", "Connecting");
@@ -180,9 +183,16 @@ function healthOf(target: SyncTarget, observation: Observation): ConditionDraft 
   }
 }
 
-function nodesMessage(total: number): string {
+/**
+ * As an agent reports it. The agent is well and its Lease holds: workloads of which at most one may
+ * run are not replaced, because kubelets that the cluster does not hear of may run them.
+ */
+export function nodesOf(nodes: NodeCounts): ConditionDraft {
+  const { total } = nodes;
+  if (!areAllNotReady(nodes)) return passed(nodesCondition, "NodesReady", "");
   const none = total === 1 ? "its only node is not Ready" : `none of its ${total} nodes is Ready`;
-  return `the cluster answers, but ${none}: kubectl describe nodes there says why`;
+  const message = `the cluster answers, but ${none}: kubectl describe nodes there says why`;
+  return failed(nodesCondition, { reason: "NodesNotReady", message });
 }
 
 function heartbeatOf(

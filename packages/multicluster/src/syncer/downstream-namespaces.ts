@@ -1,9 +1,10 @@
 /**
  * The namespaces in the cluster: created when the first object needs one, rejected when a namespace
  * of that name belongs to another owner, and deleted when the upstream namespace is deleted and the
- * namespace has been empty for a while, both confirmed by live reads.
+ * namespace has been empty for a while, both confirmed by live reads. When the SyncTarget is being
+ * deleted, each namespace is deleted as soon as it is empty.
  */
-import { runTogether } from "@kcp-ts/machinery/base";
+import { onAbort, runTogether } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -37,6 +38,10 @@ import { isObjectNotFound, SyncError } from "./sync-error.ts";
 /** How long a namespace has no synced objects and no upstream namespace before it is deleted. */
 export const emptyNamespaceDelayMs = 30_000;
 
+/** Several objects that leave a namespace together are one check. */
+const leavingDelayMs = 500;
+const leavingRetryMs = 5000;
+
 /** The number of cached namespace names; the cache is cleared when it is full. */
 const namesMax = 10_000;
 
@@ -68,7 +73,11 @@ export class DownstreamNamespaces {
   readonly #informer: Informer<KubernetesObject, CachedNamespace>;
   /** Created by this syncer and not yet observed by the informer. */
   readonly #made = new Set<string>();
-  readonly #planned = new Set<string>();
+  /** What cancels the next check, by the name of the namespace. */
+  readonly #planned = new Map<string, () => void>();
+  #isLeaving = false;
+  /** Namespaces with objects that nothing upstream holds: they stay, and are not waited for. */
+  readonly #kept = new Set<string>();
   /** Names are hashes, and are needed all the time. */
   readonly #names = new Map<string, string>();
 
@@ -213,7 +222,27 @@ export class DownstreamNamespaces {
 
   /** Called when a synced object in the namespace was deleted: the namespace may be empty now. */
   emptied(name: string): void {
+    this.#kept.delete(name);
     this.#plan(name);
+  }
+
+  /** Called when the SyncTarget is being deleted: nothing is synced to its cluster any more. */
+  leave(): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    for (const cancel of this.#planned.values()) cancel();
+    this.#planned.clear();
+    for (const { metadata } of this.#informer.store.list()) this.#plan(metadata.name);
+  }
+
+  /** Whether a namespace may be left that this syncer has still to delete. */
+  get hasNamespaces(): boolean {
+    const { hasSynced, store } = this.#informer;
+    return !hasSynced || store.list().some((one) => this.#isToDelete(one));
+  }
+
+  #isToDelete({ metadata: { name }, isTerminating }: CachedNamespace): boolean {
+    return !isTerminating && !this.#kept.has(name) && this.#saidOf(name) !== undefined;
   }
 
   /**
@@ -281,44 +310,54 @@ export class DownstreamNamespaces {
     return this.#informer.store.get({ cluster: rootCluster, namespace: "", name });
   }
 
-  #plan(name: string): void {
+  #plan(name: string, delayMs = this.#isLeaving ? leavingDelayMs : emptyNamespaceDelayMs): void {
     const { clock, signal, onError } = this.#options.context;
     if (this.#planned.has(name)) return;
-    this.#planned.add(name);
-    const timer = clock.schedule(emptyNamespaceDelayMs, () => {
-      signal.removeEventListener("abort", cancel);
+    const timer = clock.schedule(delayMs, () => {
+      stopListening();
       this.#planned.delete(name);
       this.#clean(name).catch((error: unknown) => {
         onError(error);
-        if (!signal.aborted) this.#plan(name);
+        if (!signal.aborted) this.#plan(name, this.#isLeaving ? leavingRetryMs : undefined);
       });
     });
-    const cancel = () => timer.cancel();
-    signal.addEventListener("abort", cancel, { once: true });
+    const stopListening = onAbort(signal, () => timer.cancel());
+    this.#planned.set(name, () => {
+      stopListening();
+      timer.cancel();
+    });
   }
 
   async #clean(name: string): Promise<void> {
     const cached = this.#cached(name);
     const at = this.#saidOf(name);
     if (cached === undefined || at === undefined || cached.isTerminating) return;
-    const { signal, upstreamIn, downstream } = this.#options.context;
-    try {
-      await upstreamIn(at.cluster).resource(namespaces).get({ name: at.namespace }, { signal });
-      return;
-    } catch (error) {
-      // Only a response that no namespace has this name proves its absence.
-      if (!isObjectNotFound(error, at.namespace)) throw error;
-    }
+    const { signal, downstream } = this.#options.context;
+    if (!this.#isLeaving && (await this.#hasUpstreamNamespace(at))) return;
     for (const resource of this.#options.resources()) {
       if (!resource.namespaced) continue;
       const selector = { namespace: name, labelSelector: `${downstreamLabel}` };
       const { items } = await downstream.resource(resource).list({ ...selector, limit: 1, signal });
-      if (items.length > 0) return;
+      if (items.length === 0) continue;
+      this.#kept.add(name);
+      return;
     }
     try {
       await downstream.resource(namespaces).sameObject(cached).remove({ signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
+    }
+  }
+
+  /** Only a response that no namespace has this name proves its absence. */
+  async #hasUpstreamNamespace({ cluster, namespace: name }: At): Promise<boolean> {
+    const { upstreamIn, signal } = this.#options.context;
+    try {
+      await upstreamIn(cluster).resource(namespaces).get({ name }, { signal });
+      return true;
+    } catch (error) {
+      if (!isObjectNotFound(error, name)) throw error;
+      return false;
     }
   }
 }

@@ -108,6 +108,10 @@ export interface Syncer {
   readonly health: SyncerHealth;
   /** Whether an upstream object is assigned to the cluster or held for it, as far as observed. */
   hasSyncedObjects(): boolean;
+  /** The SyncTarget is being deleted: the syncer removes its namespaces as they become empty. */
+  leave(): void;
+  /** Whether the syncer may still have a namespace to remove from the cluster. */
+  hasNamespaces(): boolean;
   /** Resolves when both sides of all current kinds are listed. */
   synced(signal: AbortSignal): Promise<void>;
   /**
@@ -232,6 +236,14 @@ class RunningSyncer implements Syncer {
 
   hasSyncedObjects(): boolean {
     return [...this.#kinds.values()].some(({ view }) => view.hasSyncedObjects);
+  }
+
+  leave(): void {
+    this.#namespaces.leave();
+  }
+
+  hasNamespaces(): boolean {
+    return this.#namespaces.hasNamespaces;
   }
 
   start(): void {
