@@ -57,9 +57,12 @@ describe("the published package", () => {
     assert.equal(code, 0);
   });
 
-  it("has the command", async () => {
-    const { stdout } = await run([join("node_modules", "kcp-ts", "bin", "kcp.mjs"), "--version"]);
-    assert.equal(stdout.trim(), "0.1.0");
+  it("has the command, by the name of the package as well", async () => {
+    for (const name of ["kcp", "kcp-ts"]) {
+      const bin = join("node_modules", "kcp-ts", "bin", `${name}.mjs`);
+      const { stdout } = await run([bin, "--version"]);
+      assert.equal(stdout.trim(), "0.1.0", name);
+    }
   });
 
   it("has the plug-ins of kubectl", async () => {
@@ -75,9 +78,13 @@ describe("the published package", () => {
 
   it("needs nothing from npm but what has native parts", async () => {
     const text = await readFile(join(project, "node_modules/kcp-ts/package.json"), "utf8");
-    const { dependencies, optionalDependencies } = JSON.parse(text) as Record<string, object>;
+    const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(text) as Record<
+      string,
+      object
+    >;
     assert.deepEqual(Object.keys(dependencies ?? {}), ["classic-level"]);
     assert.equal(optionalDependencies, undefined);
+    assert.deepEqual(peerDependencies, { "@types/node": ">=20" });
   });
 });
 

@@ -24,6 +24,7 @@ const doors = [
   "apiserver",
   "tenancy",
   "testing",
+  "simulator",
 ] as const;
 /** Has native parts that it finds relative to its own folder. */
 const store = "classic-level";
@@ -47,6 +48,8 @@ export async function writePackage({ folder }: PackageOptions): Promise<void> {
 /** The commands, and what of the bundle each of them runs. */
 const programs = {
   kcp: "main",
+  // By the name of the package: `npx kcp` outside of a checkout would ask for another package.
+  "kcp-ts": "main",
   "kubectl-ws": "workspaceMain",
   "kubectl-create-workspace": "createWorkspaceMain",
   "kubectl-kcp": "kcpPluginMain",
@@ -107,6 +110,10 @@ async function manifest(): Promise<object> {
     },
     bin: Object.fromEntries(Object.keys(programs).map((name) => [name, `bin/${name}.mjs`])),
     dependencies: { [store]: (dependencies as Record<string, string>)[store] },
+    // Declarations name types of Node; programs without TypeScript need none.
+    peerDependencies: { "@types/node": ">=20" },
+    peerDependenciesMeta: { "@types/node": { optional: true } },
+    publishConfig: { access: "public", provenance: true },
   };
 }
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
+import { cliPagePath } from "./cli-reference.ts";
 import { type DeclarationSource, declarationsOf, declaredIn } from "./declarations.ts";
+import { kindsPagePath } from "./kinds-reference.ts";
 import { metricsPagePath } from "./metrics.ts";
 import { page, referencePages } from "./reference.ts";
 
@@ -13,7 +15,8 @@ describe("the API reference", () => {
       assert.ok(written === text, `${path} is not what the code says: run npm run docs`);
     }
     const files = (await readdir("docs/reference")).map((name) => `docs/reference/${name}`);
-    assert.deepEqual(files.sort(), [...pages.keys(), metricsPagePath].sort());
+    const others = [cliPagePath, kindsPagePath, metricsPagePath];
+    assert.deepEqual(files.sort(), [...pages.keys(), ...others].sort());
   });
 });
 

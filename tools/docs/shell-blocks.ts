@@ -38,12 +38,37 @@ const endless = "starts a server that runs until it is stopped; its flags are ch
  */
 export const unplayed: readonly Unplayed[] = [
   { document: "README.md", first: "npm ci && npm start", reason: installs },
+  ...["npx kcp-ts start", "npm install --global kcp-ts"].map((first) => ({
+    document: "docs/guides/install.md",
+    first,
+    reason: installs,
+  })),
+  {
+    document: "docs/guides/install.md",
+    first: "docker build --target control-plane",
+    reason: "needs Docker; tools/dockerfile.test.ts writes the images' files and starts them",
+  },
+  {
+    document: "docs/guides/install.md",
+    first: "kubectl apply -f deploy/manifests/kcp.yaml",
+    reason: "needs a cluster that runs images; tools/charts/charts.test.ts uses a simulated one",
+  },
+  {
+    document: "docs/guides/install.md",
+    first: "kcp start --storage memory",
+    reason: "needs a cluster and an etcd; tests/integration/start-flags tests do the same in one",
+  },
+  {
+    document: "docs/guides/install.md",
+    first: "kubectl kcp workload sync us-east1 --helm-values",
+    reason: "needs helm; tools/charts/charts.test.ts renders the chart",
+  },
   { document: "docs/guides/console.md", first: "kcp console", reason: endless },
-  { document: "docs/guides/console.md", first: "npx kcp demo --console", reason: endless },
+  { document: "docs/guides/console.md", first: "npx kcp-ts demo --console", reason: endless },
   { document: "README.md", first: "npm ci && npm test", reason: installs },
   {
     document: "README.md",
-    first: "npx kcp demo --auto",
+    first: "npx kcp-ts demo --auto",
     reason: "the tests of the demo play it, with a clock of their own",
   },
   {
@@ -53,7 +78,7 @@ export const unplayed: readonly Unplayed[] = [
   },
   {
     document: "README.md",
-    first: "npx kcp backup --out kcp.backup",
+    first: "npx kcp-ts backup --out kcp.backup",
     reason: "restores into an etcd, which is not part of the checkout",
   },
   { document: "CONTRIBUTING.md", first: "npm ci && npm test", reason: installs },
@@ -175,12 +200,12 @@ export const unplayed: readonly Unplayed[] = [
   },
   {
     document: "docs/guides/testing.md",
-    first: "npx kcp test-server -- pytest",
+    first: "npx kcp-ts test-server -- pytest",
     reason: "runs test suites of the reader",
   },
   {
     document: "docs/guides/types.md",
-    first: "npx kcp generate types --out src/types",
+    first: "npx kcp-ts generate types --out src/types",
     reason:
       "reads a cluster and files of the reader; tests/integration/cli/test-server.test.ts generates types of both",
   },

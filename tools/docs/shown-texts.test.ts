@@ -94,9 +94,9 @@ describe("commands in documents", () => {
 
   it("are found with what belongs to them, and nothing else", () => {
     const text =
-      "npx kcp start --a 1 \\\n  --b   # not --c\nkcp test-server -- go test --d\nkubectl kcp bind --e\n$ kcp generate types --f\n";
+      "npx kcp-ts start --a 1 \\\n  --b   # not --c\nkcp test-server -- go test --d\nkubectl kcp bind --e\n$ kcp generate types --f\n";
     assert.deepEqual(kcpCommands(text), [
-      { verb: "start", line: "npx kcp start --a 1    --b   " },
+      { verb: "start", line: "npx kcp-ts start --a 1    --b   " },
       { verb: "test-server", line: "kcp test-server" },
       { verb: "generate types", line: "$ kcp generate types --f" },
     ]);
@@ -109,7 +109,7 @@ function kcpCommands(text: string): { verb: string; line: string }[] {
     .split("\n")
     .flatMap((whole) => {
       const line = whole.replace(/ -- .*| --$/, "").replace(/#.*/, "");
-      const verb = /^\s*(?:\$ )?(?:npx )?kcp (generate types|[a-z][a-z-]*)/.exec(line)?.[1];
+      const verb = /^\s*(?:\$ )?(?:npx )?kcp(?:-ts)? (generate types|[a-z][a-z-]*)/.exec(line)?.[1];
       return verb === undefined ? [] : [{ verb, line }];
     });
 }

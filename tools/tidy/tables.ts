@@ -76,6 +76,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
       "apiserver",
       "tenancy",
       "multicluster",
+      "simulator",
       "controlplane",
       "testing",
     ],

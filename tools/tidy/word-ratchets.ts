@@ -14,7 +14,6 @@ export const titleWordsAllowed: Ratchet = {
   "tests/integration/physical-clusters/hostile-answers.test.ts": 1,
   "tests/integration/security/forged-metadata.test.ts": 1,
   "tests/integration/workspaces/visibility.test.ts": 1,
-  "tools/dockerfile.test.ts": 1,
   "tools/docs/markdown.test.ts": 1,
   "tools/docs/shell-blocks.test.ts": 1,
   "tools/testing/prerequisites.test.ts": 1,

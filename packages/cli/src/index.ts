@@ -1,4 +1,5 @@
 export { agentMain } from "./agent.ts";
+export { type CommandLine, commandLines, type Flag } from "./command-lines.ts";
 export { main } from "./main.ts";
 export {
   completeCreateWorkspace,

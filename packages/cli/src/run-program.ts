@@ -6,19 +6,22 @@ import { kcpVersion } from "@kcp-ts/machinery/base";
 import { Command } from "commander";
 import { endOnBrokenPipe, errorText } from "./process-output/index.ts";
 
-export async function runProgram(
-  verbs: readonly ((program: Command) => void)[],
-  argv: readonly string[],
-): Promise<void> {
-  endOnBrokenPipe();
+type Verb = (program: Command) => void;
+
+export function programOf(verbs: readonly Verb[]): Command {
   const program = new Command("kcp")
     .description("A Kubernetes API server for thousands of logical clusters, in one process.")
     .version(kcpVersion)
     .showHelpAfterError("(add --help for usage)")
     .exitOverride();
   for (const add of verbs) add(program);
+  return program;
+}
+
+export async function runProgram(verbs: readonly Verb[], argv: readonly string[]): Promise<void> {
+  endOnBrokenPipe();
   try {
-    await program.parseAsync([...argv]);
+    await programOf(verbs).parseAsync([...argv]);
   } catch (error) {
     process.exitCode = report(error);
   }

@@ -13,6 +13,7 @@ const behind: Readonly<Record<string, string>> = {
   apiserver: "apiserver",
   tenancy: "tenancy",
   testing: "testing",
+  simulator: "simulator",
 };
 
 describe("the published package", () => {
@@ -40,6 +41,7 @@ describe("the published package", () => {
       "kcp-ts/schema",
       "kcp-ts/apiserver",
       "kcp-ts/tenancy",
+      "kcp-ts/simulator",
     ]) {
       assert.ok(Object.keys(await import(door)).length > 0);
     }

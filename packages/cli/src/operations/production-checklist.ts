@@ -8,7 +8,11 @@ const items: readonly (readonly [feature: string, isWanted: boolean, next: strin
   ["priority-and-fairness", true, "--enable-priority-and-fairness=true"],
   ["private-webhook-addresses-denied", true, "--webhook-deny-private-addresses=true"],
   ["durable-storage", true, "--storage embedded, or --etcd-servers: memory keeps nothing"],
-  ["limits-per-cluster", true, "--max-objects-per-cluster and --max-watches-per-cluster"],
+  [
+    "limits-per-cluster",
+    true,
+    "--logical-cluster-total-object-limit and --max-watches-per-cluster",
+  ],
 ];
 
 export function checkProduction({ features, servers, store }: Status): readonly Finding[] {

@@ -192,6 +192,7 @@ function workloadCommand(): Command {
       .description("Register a cluster, and print what runs an agent in it.")
       .option("--syncer-image <image>", "what the agent is run from")
       .option("-o, --output <file>", "where to write it, - for standard output", "-")
+      .option("--helm-values", "print the values of the chart kcp-agent instead of a manifest")
       .option("--resources <names>", "what is synced, such as deployments.apps", several)
       .option("--labels <key=value>", "on the SyncTarget", several)
       .option("--server <url>", "where the agent reaches this control plane, without a path")

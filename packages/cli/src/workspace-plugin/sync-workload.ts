@@ -6,6 +6,7 @@
 import { writeFile } from "node:fs/promises";
 import { agentImageDefault, toYaml } from "@kcp-ts/controlplane";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type AgentServer,
@@ -29,6 +30,8 @@ import type { Session } from "./session.ts";
 export interface SyncOptions {
   readonly syncerImage?: string;
   readonly output?: string;
+  /** Prints the values of the chart kcp-agent instead of a manifest. */
+  readonly helmValues?: boolean;
   readonly resources?: readonly string[];
   readonly labels?: readonly string[];
   readonly server?: string;
@@ -63,14 +66,18 @@ export async function syncWorkload(
       : durationMs(options.tokenLifetime, "--token-lifetime") / 1000;
   const token = await requestToken(client, { name: account }, { expirationSeconds });
   const identity = { cluster, name, uid };
-  const manifest = agentManifest({
+  const agent = {
     target: identity,
     resources: target.spec?.resources ?? syncedResourcesDefault,
     image: options.syncerImage ?? agentImageDefault,
     kubeconfig: agentKubeconfig(await serverOf(session, options.server), identity),
     token,
-  });
-  const text = manifest.map((object) => `---\n${toYaml(object)}`).join("");
+  };
+  const manifest = agentManifest(agent);
+  const text =
+    options.helmValues === true
+      ? toYaml({ account, ...agent, rules: clusterRulesOf(manifest) })
+      : manifest.map((object) => `---\n${toYaml(object)}`).join("");
   const { output = "-" } = options;
   if (output === "-") {
     session.print(text.trimEnd());
@@ -78,10 +85,19 @@ export async function syncWorkload(
   }
   await writeFile(output, text, { mode: 0o600 });
   session.note(`Wrote what the agent of ${name} needs to ${output}. In the physical cluster:`);
-  session.note(`  kubectl --kubeconfig <of the cluster> apply -f ${output}`);
+  session.note(
+    options.helmValues === true
+      ? `  helm install --kubeconfig <of the cluster> --namespace ${account} --create-namespace ${account} deploy/charts/kcp-agent --values ${output}`
+      : `  kubectl --kubeconfig <of the cluster> apply -f ${output}`,
+  );
   session.note(`  kubectl --kubeconfig <of the cluster> --namespace ${account} get deployments`);
   session.note(`Then here: kubectl wait synctarget/${name} --for condition=Ready`);
   session.note(`${output} holds a token: keep it to yourself, and delete it when it is applied.`);
+}
+
+/** The rules of the agent's ClusterRole, which follow from what it syncs. */
+function clusterRulesOf(manifest: readonly JsonObject[]): JsonValue {
+  return manifest.find(({ kind }) => kind === "ClusterRole")?.["rules"] ?? [];
 }
 
 /** An existing object is kept: it is as good, or a decision of its owner. */
