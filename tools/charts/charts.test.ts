@@ -226,7 +226,7 @@ function withPullPolicy(content: object): object {
 }
 
 describe("charts and manifests", () => {
-  it("run Pods that may not write and are nobody", async () => {
+  it("run Pods as a user without rights in a root that is read-only", async () => {
     const workloads = (await manifestsOf("kcp", { ...kcp, values: several }))
       .concat(
         await manifestsOf("kcp-agent", { ...kcp, values: { account: "a", existingSecret: "b" } }),
