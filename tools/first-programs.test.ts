@@ -10,15 +10,26 @@ import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import {
+  type Client,
   type Condition,
   connectDefault,
   defineResource,
   findCondition,
+  isConditionTrue,
   type KubeconfigConnection,
   type KubernetesObject,
+  parseKubeconfig,
+  type Resource,
 } from "@kcp-ts/sdk";
-import { configMaps, namespaces, workspaces } from "@kcp-ts/sdk/kinds";
-import { eventually } from "@kcp-ts/testing";
+import {
+  apiBindings,
+  configMaps,
+  customResourceDefinitions,
+  namespaces,
+  secrets,
+  workspaces,
+} from "@kcp-ts/sdk/kinds";
+import { eventually, startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing";
 import { writePackage } from "./package-files.ts";
 
 const exec = promisify(execFile);
@@ -156,6 +167,64 @@ const shop = defineResource<
 >({ group: "example.com", version: "v1", resource: "shops", kind: "Shop", namespaced: true });
 const at = { name: "hello", namespace: "default" };
 
+type Conditioned = { readonly conditions?: readonly Condition[] };
+const database = defineResource<
+  KubernetesObject & { spec: { engine: string }; status?: Conditioned }
+>({
+  group: "example.com",
+  version: "v1",
+  resource: "databases",
+  kind: "Database",
+  namespaced: true,
+});
+const ticket = defineResource<
+  KubernetesObject & { spec: { question: string }; status?: { answered?: boolean } }
+>({
+  group: "help.example.com",
+  version: "v1",
+  resource: "tickets",
+  kind: "Ticket",
+  namespaced: true,
+});
+const team = defineResource<KubernetesObject & { spec: { contact: string }; status?: Conditioned }>(
+  { group: "example.com", version: "v1", resource: "teams", kind: "Team", namespaced: false },
+);
+
+/** As an administrator of a cluster would have it, who has not seen the program. */
+function definitionOf({ group, version, resource: plural, kind, namespaced }: Resource) {
+  const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const openAPIV3Schema = { type: "object", properties: { spec: anything, status: anything } };
+  const one = { name: version, served: true, storage: true, subresources: { status: {} } };
+  const versions = [{ ...one, schema: { openAPIV3Schema } }];
+  const scope = namespaced ? "Namespaced" : "Cluster";
+  return {
+    metadata: { name: `${plural}.${group}` },
+    spec: { group, scope, names: { plural, kind }, versions },
+  } as const;
+}
+
+/** One kubeconfig with a context for each of the servers. */
+async function fleetKubeconfig(servers: readonly TestControlPlane[]): Promise<string> {
+  const parts: Record<"clusters" | "users" | "contexts", object[]> = {
+    clusters: [],
+    users: [],
+    contexts: [],
+  };
+  for (const [i, server] of servers.entries()) {
+    const config = parseKubeconfig(await server.kubeconfig(), { trust: "inline" });
+    const [cluster] = config.clusters.values();
+    const [user] = config.users.values();
+    const authority = cluster?.certificateAuthority;
+    assert.ok(cluster !== undefined && authority !== undefined && "data" in authority);
+    const name = `cluster-${i}`;
+    const access = { server: cluster.server, "certificate-authority-data": btoa(authority.data) };
+    parts.clusters.push({ name, cluster: access });
+    parts.users.push({ name, user: { token: user?.token } });
+    parts.contexts.push({ name, context: { cluster: name, user: name } });
+  }
+  return JSON.stringify({ ...parts, "current-context": "cluster-0" });
+}
+
 describe("a program that is copied from a guide", () => {
   let env: Readonly<Record<string, string>> = {};
   let connection: KubeconfigConnection;
@@ -250,6 +319,97 @@ describe("a program that is copied from a guide", () => {
       ["Shop hello"],
     );
     await end(controller);
+  });
+
+  it("is a controller of a custom resource that tenants define, in all logical clusters", async () => {
+    const heading = "A custom resource in all logical clusters";
+    const place = await project("databases", await programOf("many-clusters", heading));
+    const { client } = connection;
+    const definition = definitionOf(database);
+    const defineIn = async (cluster: string) => {
+      await client.resource(workspaces).create({ metadata: { name: cluster } });
+      const there = client.inCluster(`root:${cluster}`);
+      await eventually(() => there.resource(customResourceDefinitions).create(definition));
+      const spec = { engine: "postgres" };
+      await eventually(() => there.resource(database).create({ metadata: at, spec }));
+      return there;
+    };
+    const isReady = async (there: Client) => {
+      const { status } = await there.resource(database).get(at);
+      assert.ok(isConditionTrue(status?.conditions, "Ready"));
+      const { data } = await there.resource(secrets).get({ ...at, name: "hello-login" });
+      assert.match(atob(data?.["url"] ?? ""), /^postgres:\/\/\w+\.db\.example\.com\/hello$/);
+    };
+    const controller = start([join(place, "main.js")], env);
+    // No tenant has defined it yet.
+    await said(controller, /caches are complete/);
+    const first = await defineIn("one");
+    await eventually(() => isReady(first), { timeoutMs: 30_000 });
+    const second = await defineIn("two");
+    await eventually(() => isReady(second), { timeoutMs: 30_000 });
+    await end(controller);
+  });
+
+  it("is a controller of those who bind an export, which says what it waits for", async () => {
+    const heading = "The consumers of an export";
+    const place = await project("tickets", await programOf("many-clusters", heading));
+    const controller = start([join(place, "main.js")], env);
+    await said(
+      controller,
+      /no workspace has bound tickets yet. Next, .*bind apiexport root:tickets/,
+    );
+    const { client } = connection;
+    await client.resource(workspaces).create({ metadata: { name: "asker" } });
+    const asker = client.inCluster("root:asker");
+    const claim = { resource: "configmaps", verbs: ["*"], state: "Accepted" } as const;
+    const permissionClaims = [{ ...claim, selector: { matchAll: true } }];
+    const spec = { reference: { export: { path: "root", name: "tickets" } }, permissionClaims };
+    const metadata = { name: "tickets" };
+    await eventually(() => asker.resource(apiBindings).create({ metadata, spec }));
+    const question = { question: "Does it work?" };
+    await eventually(() => asker.resource(ticket).create({ metadata: at, spec: question }));
+    await eventually(async () => {
+      assert.equal((await asker.resource(ticket).get(at)).status?.answered, true);
+      const { data } = await asker.resource(configMaps).get({ ...at, name: "answer-hello" });
+      assert.match(data?.["answer"] ?? "", /^Does it work\? Yes, \w+\.$/);
+    });
+    await end(controller);
+  });
+
+  it("is a controller of the clusters of a kubeconfig, with finalizers and conditions", async () => {
+    const heading = "The clusters of a kubeconfig";
+    const place = await project("teams", await programOf("many-clusters", heading));
+    const servers = await Promise.all([startTestControlPlane(), startTestControlPlane()]);
+    const kubeconfig = join(place, "kubeconfig");
+    await writeFile(kubeconfig, await fleetKubeconfig(servers));
+    const controller = start([join(place, "main.js")], { KUBECONFIG: kubeconfig });
+    await said(
+      controller,
+      /cluster cluster-\d: watch of teams\.v1\.example\.com: .*is not served here \(404\)/,
+    );
+    const metadata = { name: "red" };
+    for (const { client } of servers) {
+      await client.resource(customResourceDefinitions).create(definitionOf(team));
+      await eventually(() =>
+        client.resource(team).create({ metadata, spec: { contact: "red@example.com" } }),
+      );
+    }
+    for (const { client } of servers) {
+      await eventually(
+        async () => {
+          const { status } = await client.resource(team).get(metadata);
+          assert.ok(isConditionTrue(status?.conditions, "Ready"));
+        },
+        { timeoutMs: 30_000 },
+      );
+      await client.resource(team).delete(metadata);
+      await eventually(async () => {
+        assert.equal(await client.resource(team).find(metadata), undefined);
+        assert.equal(await client.resource(namespaces).find(metadata), undefined);
+      });
+    }
+    await end(controller);
+    for (const server of servers) await server.close();
   });
 
   for (const [guide, heading, output] of [

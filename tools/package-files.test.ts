@@ -8,7 +8,8 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { withPaths, writePackage } from "./package-files.ts";
+import { filesOfExports, withoutComments, withPaths } from "./package-declarations.ts";
+import { writePackage } from "./package-files.ts";
 
 let project = "";
 
@@ -97,6 +98,25 @@ describe("declarations of the published package", () => {
     );
     assert.equal(withPaths('from "@kcp-ts/sdk"', "types/kcp-ts/x.d.ts"), 'from "../sdk/index.js"');
     assert.equal(withPaths('from "node:net"', "types/kcp-ts/x.d.ts"), 'from "node:net"');
+  });
+});
+
+describe("comments of the published declarations", () => {
+  it("are those of what the doors export", () => {
+    const texts = new Map([
+      ["types/door.d.ts", 'export { B as A } from "./b.js";\nexport * from "./c/index.js";\n'],
+      ["types/b.d.ts", 'import type { D } from "./d.js";\nexport interface B {\n d: D;\n}\n'],
+      ["types/c/index.d.ts", 'export { type E, f } from "../e.js";\n'],
+      ["types/d.d.ts", "export interface D {}\n"],
+      ["types/e.d.ts", "export declare class E {}\n"],
+    ]);
+    const files = filesOfExports(texts, ["types/door.d.ts"]);
+    assert.deepEqual([...files].sort(), ["types/b.d.ts", "types/e.d.ts"]);
+  });
+
+  it("are left out of the others without changing what they declare", () => {
+    const text = "/** One. */\nexport interface D {\n    /**\n     * Two.\n     */\n    a: 1;\n}\n";
+    assert.equal(withoutComments(text), "export interface D {\n    a: 1;\n}\n");
   });
 });
 

@@ -6,9 +6,10 @@
  * workspaces turned into paths.
  */
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join, posix, relative } from "node:path";
+import { join } from "node:path";
 import { build } from "esbuild";
 import { buildConsole } from "./console-files.ts";
+import { copyDeclarations } from "./package-declarations.ts";
 
 export interface PackageOptions {
   /** Emptied first. */
@@ -35,7 +36,7 @@ export async function writePackage({ folder }: PackageOptions): Promise<void> {
   await bundle(folder);
   await buildConsole({ folder: join(folder, "lib", "console") });
   await keepCompressed(join(folder, "lib", "console", "assets"));
-  await copyDeclarations(folder);
+  await copyDeclarations(folder, doors);
   for (const [name, program] of Object.entries(programs))
     await writeFile(join(folder, "bin", `${name}.mjs`), bin(program), { mode: 0o755 });
   await writeFile(
@@ -121,50 +122,8 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
   return JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
 }
 
-/** Those that the doors lead to. */
-async function copyDeclarations(folder: string): Promise<void> {
-  const found = new Set(doors.map((door) => `types/kcp-ts/${door}.d.ts`));
-  for (const target of found) {
-    const from = target.replace(/^types\/([^/]+)\//, "packages/$1/dist/");
-    const text = withoutHeader(withPaths(await readFile(from, "utf8"), target));
-    await mkdir(dirname(join(folder, target)), { recursive: true });
-    await writeFile(join(folder, target), text);
-    for (const [, , name = ""] of text.matchAll(specifier)) {
-      if (name.startsWith("."))
-        found.add(posix.join(posix.dirname(target), name.replace(/\.js$/, ".d.ts")));
-    }
-  }
-}
-
-/** A module's first comment is about its code: editors do not show it. */
-function withoutHeader(text: string): string {
-  return text.replace(/^\/\*\*(?:(?!\*\/).)*\*\/\n(?=import |\/\*\*|export (?:\*|\{))/s, "");
-}
-
-/** Doors that are files and not folders. */
-function isFile(workspace: string, door: string): boolean {
-  const isKinds = workspace === "apiserver" && door === "kinds";
-  return door === "internal" || isKinds || door.startsWith("request/");
-}
-
-const specifier = /(from |import\()"([^"]+)"/g;
-
 /** Servers make the plain form of a file from its compressed one. */
 async function keepCompressed(assets: string): Promise<void> {
   const names = await readdir(assets);
   for (const name of names) if (names.includes(`${name}.gz`)) await rm(join(assets, name));
-}
-
-/** Each specifier as seen from `path`, which is below the folder of the package. */
-export function withPaths(text: string, path: string): string {
-  return text
-    .replaceAll(/^\/\/# sourceMappingURL=.*$/gm, "")
-    .replaceAll(specifier, (whole, lead: string, name: string) => {
-      if (name.startsWith(".")) return `${lead}"${name.replace(/\.ts$/, ".js")}"`;
-      const [, workspace, door = ""] = /^@kcp-ts\/([\w-]+)\/?(.*)$/.exec(name) ?? [];
-      if (workspace === undefined) return whole;
-      const file = door === "" ? "index" : isFile(workspace, door) ? door : `${door}/index`;
-      const to = relative(posix.dirname(path), `types/${workspace}/${file}.js`);
-      return `${lead}"${to.startsWith(".") ? to : `./${to}`}"`;
-    });
 }

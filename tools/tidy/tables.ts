@@ -269,7 +269,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     "fake-server": ["client"],
     controller: ["client", "informer", "kinds", "leader-election", "metrics", "work-queue"],
     // Own kinds from TypeScript; apart, because it weighs more than a client.
-    schema: ["client", "controller"],
+    schema: ["client", "controller", "kinds"],
     // Clusters from kubeconfigs and ClusterProfiles: docs/adr/0090.
     inventory: ["client", "controller", "informer", "kinds", "kubeconfig"],
     // For programs that come from client-node: docs/adr/0090.

@@ -4,17 +4,27 @@ import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { setCondition } from "@kcp-ts/sdk";
 import {
+  type APIExport,
+  apiBindings,
+  apiExports,
+  apiResourceSchemas,
+  configMaps,
+} from "@kcp-ts/sdk/kinds";
+import {
   conditions,
   defineKind,
+  exportKinds,
   int32,
+  type KindDefinition,
   type KindObject,
   list,
   object,
   string,
 } from "@kcp-ts/sdk/schema";
+import { eventually } from "@kcp-ts/testkit";
 import { startTestControlPlane } from "./test-control-plane.ts";
 
-const autoscalers = defineKind({
+const kindOptions = {
   group: "example.com",
   version: "v1",
   kind: "Autoscaler",
@@ -29,7 +39,8 @@ const autoscalers = defineKind({
   ),
   status: object({ replicas: int32(), conditions: conditions() }),
   rules: [["self.spec.min <= self.spec.max", "min is beyond max"]],
-});
+} as const;
+const autoscalers = defineKind(kindOptions);
 type Autoscaler = KindObject<typeof autoscalers>;
 
 const at = { name: "web", namespace: "default" };
@@ -84,6 +95,48 @@ describe("defineKind", () => {
       client.setStatus(first, { replicas: 1 }),
       (error: unknown) => isStatusError(error, "Invalid") && /metadata.uid/.test(error.message),
     );
+    await k.close();
+  });
+});
+
+describe("exportKinds", () => {
+  it("offers own kinds to those who bind them, and a changed kind under another schema", async () => {
+    const k = await startTestControlPlane();
+    const provider = k.clientFor("provider");
+    const put = async (kind: { readonly definition: KindDefinition }) => {
+      const { schemas, apiExport } = exportKinds({ name: "autoscalers", kinds: [kind] });
+      for (const schema of schemas)
+        await provider.resource(apiResourceSchemas).apply(schema, { fieldManager: "test" });
+      return provider.resource(apiExports).apply(apiExport, { fieldManager: "test" });
+    };
+    const made = await put(autoscalers);
+    assert.deepEqual(await put(autoscalers), made);
+    const spec = { reference: { export: { path: "provider", name: "autoscalers" } } };
+    const consumer = k.clientFor("consumer");
+    await consumer.resource(apiBindings).create({ metadata: { name: "autoscalers" }, spec });
+    const client = consumer.resource(autoscalers);
+    await eventually(() => client.create({ metadata: at, spec: { max: 3 } }));
+    assert.equal((await client.get(at)).spec.min, 1);
+    const bad = client.create({ metadata: { ...at, name: "bad" }, spec: { min: 5, max: 3 } });
+    await assert.rejects(bad, /min is beyond max/);
+
+    const narrower = { ...kindOptions, spec: object({ max: int32("", { maximum: 3 }) }) };
+    const changed = await put(defineKind({ ...narrower, rules: [] }));
+    const schemaOf = ({ spec }: APIExport) => spec?.resources?.map(({ schema }) => schema);
+    assert.notDeepEqual(schemaOf(changed), schemaOf(made));
+    await k.close();
+  });
+});
+
+describe("a deletion of what does not exist", () => {
+  it("is refused, unless it is to be ignored", async () => {
+    const k = await startTestControlPlane();
+    const client = k.client.resource(configMaps);
+    await assert.rejects(client.delete(at), { reason: "NotFound" });
+    await client.delete(at, { ignoreNotFound: true });
+    await client.create({ metadata: at });
+    await client.delete(at, { ignoreNotFound: true });
+    assert.equal(await client.find(at), undefined);
     await k.close();
   });
 });

@@ -6,6 +6,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { KindDefinition } from "@kcp-ts/sdk/schema";
 import { SeededRandom } from "@kcp-ts/testkit";
+import { expressionOf, textOfPattern } from "./text-of-pattern.ts";
 
 export interface GenerateOptions {
   /** 1 if omitted. */
@@ -77,17 +78,11 @@ function anyValueOf(schema: JsonObject, random: SeededRandom, depth: number): Js
       const items = (schema["items"] ?? {}) as JsonObject;
       const length = between(random, least, most);
       const all = Array.from({ length }, () => anyValueOf(items, random, depth + 1));
-      return isSet(schema) ? all.slice(0, 1) : all;
+      return withoutDoubles(schema, all);
     }
     case "integer":
-    case "number": {
-      const least = numberOf(schema, "minimum", 0);
-      return between(
-        random,
-        least,
-        Math.min(numberOf(schema, "maximum", least + 1000), 2 ** 31 - 1),
-      );
-    }
+    case "number":
+      return numberIn(schema, random);
     case "boolean":
       return random.next() < 0.5;
     case "string":
@@ -97,10 +92,27 @@ function anyValueOf(schema: JsonObject, random: SeededRandom, depth: number): Js
   }
 }
 
-/** Items of sets and maps differ, which one item does. */
-function isSet(schema: JsonObject): boolean {
+function numberIn(schema: JsonObject, random: SeededRandom): number {
+  const step = numberOf(schema, "multipleOf", 1);
+  const first = numberOf(schema, "minimum", 0) + (schema["exclusiveMinimum"] === true ? step : 0);
+  const last = numberOf(schema, "maximum", first + 1000 * step);
+  const end = Math.min(last - (schema["exclusiveMaximum"] === true ? step : 0), 2 ** 31 - 1);
+  return between(random, Math.ceil(first / step), Math.floor(end / step)) * step;
+}
+
+/** What tells the items of a set, or of a map, from each other. */
+function identityOf(schema: JsonObject): ((item: JsonValue) => string) | undefined {
   const type = schema["x-kubernetes-list-type"];
-  return type === "set" || type === "map";
+  if (type === "set") return (item) => JSON.stringify(item);
+  if (type !== "map") return undefined;
+  const keys = (schema["x-kubernetes-list-map-keys"] ?? []) as readonly string[];
+  return (item) => JSON.stringify(keys.map((key) => (item as JsonObject)[key] ?? null));
+}
+
+function withoutDoubles(schema: JsonObject, items: readonly JsonValue[]): JsonValue[] {
+  const identity = identityOf(schema);
+  if (identity === undefined) return [...items];
+  return [...new Map(items.map((item) => [identity(item), item])).values()];
 }
 
 function objectOf(schema: JsonObject, random: SeededRandom, depth: number): JsonObject {
@@ -116,19 +128,69 @@ function objectOf(schema: JsonObject, random: SeededRandom, depth: number): Json
 }
 
 function textOf(schema: JsonObject, random: SeededRandom): string {
-  if (schema["format"] === "date-time") return "2026-01-01T00:00:00Z";
+  const { format, pattern } = schema;
+  const sample = typeof format === "string" ? samples[format] : undefined;
+  if (sample !== undefined) return sample;
   const least = numberOf(schema, "minLength", 0);
   const most = Math.min(numberOf(schema, "maxLength", least + 12), least + 12);
+  const longest = numberOf(schema, "maxLength", Infinity);
+  const fits = (text: string) => text.length >= least && text.length <= longest;
+  if (typeof pattern === "string") {
+    const made = textOfPattern(pattern, random);
+    if (made !== undefined && fits(made)) return made;
+  }
   const length = between(random, least, most);
   return Array.from({ length }, () => letters[between(random, 0, letters.length - 1)]).join("");
 }
 
 const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
 
+/** A text of each format that a server of Kubernetes checks. */
+const samples: Readonly<Record<string, string>> = {
+  "date-time": "2026-01-01T00:00:00Z",
+  date: "2026-01-01",
+  duration: "90s",
+  email: "someone@example.com",
+  hostname: "host.example.com",
+  ipv4: "192.0.2.1",
+  ipv6: "2001:db8::1",
+  cidr: "192.0.2.0/24",
+  mac: "00:00:5e:00:53:01",
+  uri: "https://example.com/path",
+  uuid: "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+  byte: "aGVsbG8=",
+};
+
 interface Flaw {
   readonly flaw: string;
   /** The complete value with this flaw. */
   readonly broken: JsonValue;
+}
+
+/** Few patterns match it. */
+const unlikely = "\u00a7 \u00a7";
+
+/** Too many items, too few, and an item that is there twice. */
+function flawsOfLength(
+  schema: JsonObject,
+  value: readonly JsonValue[],
+  here: (flaw: string, broken: JsonValue) => Flaw,
+): Flaw[] {
+  const found: Flaw[] = [];
+  const [item] = value;
+  const { minItems, maxItems } = schema;
+  if (typeof minItems === "number" && minItems > 0)
+    found.push(here("too few items", value.slice(0, minItems - 1)));
+  if (item === undefined) return found;
+  if (identityOf(schema) !== undefined) found.push(here("has an item twice", [...value, item]));
+  else if (typeof maxItems === "number")
+    found.push(
+      here(
+        "too many items",
+        Array.from({ length: maxItems + 1 }, () => item),
+      ),
+    );
+  return found;
 }
 
 /** Every way to break one rule of the schema at one place of the value. */
@@ -148,7 +210,14 @@ function flawsOf(schema: JsonObject, value: JsonValue, path: string): Flaw[] {
   const longest = schema["maxLength"];
   if (typeof longest === "number" && schema["enum"] === undefined)
     found.push(here("too long", "x".repeat(longest + 1)));
+  const shortest = schema["minLength"];
+  if (typeof shortest === "number" && shortest > 0 && schema["enum"] === undefined)
+    found.push(here("too short", "x".repeat(shortest - 1)));
+  const { pattern } = schema;
+  if (typeof pattern === "string" && expressionOf(pattern)?.test(unlikely) === false)
+    found.push(here("does not match its pattern", unlikely));
   if (Array.isArray(value)) {
+    found.push(...flawsOfLength(schema, value, here));
     const items = (schema["items"] ?? {}) as JsonObject;
     for (const [at, item] of value.entries()) {
       for (const { flaw, broken } of flawsOf(items, item, `${path}[${at}]`))

@@ -18,6 +18,7 @@ export {
 export { Connectivity } from "./connectivity.ts";
 export { type Deadline, type DeadlineOptions, startDeadline } from "./deadline.ts";
 export { type ExplainOptions, explainError } from "./explain-error.ts";
+export { FailureLog } from "./failure-log.ts";
 export { FetchTransport, type FetchTransportOptions } from "./fetch-transport.ts";
 export { type FieldConflict, fieldConflicts } from "./field-conflicts.ts";
 export {
@@ -25,7 +26,7 @@ export {
   type InProcessResponse,
   InProcessTransport,
 } from "./in-process-transport.ts";
-export { consoleLog, type Log, logAbout, silentLog } from "./log.ts";
+export { consoleLog, type Log, logAbout, ProgramLog, silentLog } from "./log.ts";
 export type { MemberTree } from "./member-picker.ts";
 export {
   type Applied,

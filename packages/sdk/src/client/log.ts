@@ -19,6 +19,27 @@ export const consoleLog: Log = {
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
+/** A log that is chosen after its users were made: `run` gives that of the program to clusters. */
+export class ProgramLog implements Log {
+  target: Log = consoleLog;
+
+  debug(message: string): void {
+    this.target.debug(message);
+  }
+
+  info(message: string): void {
+    this.target.info(message);
+  }
+
+  warn(message: string): void {
+    this.target.warn(message);
+  }
+
+  error(message: string): void {
+    this.target.error(message);
+  }
+}
+
 /** The same log with `subject: ` in front of every message. */
 export function logAbout(log: Log, subject: string): Log {
   return {

@@ -86,6 +86,8 @@ export interface DeleteOptions extends CallOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground";
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** An object that does not exist is no error, as for a clean-up that is run again. */
+  readonly ignoreNotFound?: boolean;
 }
 
 export type Patch =

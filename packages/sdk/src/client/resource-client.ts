@@ -308,23 +308,23 @@ export class ResourceClient<Object extends KubernetesObject> {
    * Resolves when the server has accepted the deletion; finalizers may keep the object for longer.
    */
   async delete(target: ObjectName, options: DeleteOptions = {}): Promise<void> {
-    const { signal } = options;
+    const { signal, ignoreNotFound } = options;
     const path = this.#path(target);
-    const answer = await this.client.json({
-      method: "DELETE",
-      path,
-      body: deleteBody(options),
-      signal,
+    const body = deleteBody(options);
+    const request = { method: "DELETE", path, body, signal } as const;
+    const answer = await this.client.json(request).catch((error: unknown) => {
+      if (ignoreNotFound === true && isStatusError(error, "NotFound")) return undefined;
+      throw error;
     });
     const { onWritten } = this.client;
     if (onWritten === undefined || options.dryRun === true) return;
-    const last = asObject<KubernetesObject>(answer);
-    const isLeft = last.kind === this.resource.kind && last.metadata.finalizers !== undefined;
+    const last = answer === undefined ? undefined : asObject<KubernetesObject>(answer);
+    const isLeft = last?.kind === this.resource.kind && last.metadata.finalizers !== undefined;
     onWritten(this.resource, target, isLeft ? last : undefined);
   }
 
   async deleteCollection(
-    options: Omit<DeleteOptions, "preconditions"> & SelectorOptions = {},
+    options: Omit<DeleteOptions, "preconditions" | "ignoreNotFound"> & SelectorOptions = {},
   ): Promise<void> {
     const { namespace, labelSelector, fieldSelector, signal } = options;
     const path = withQuery(this.#path({ namespace }), { labelSelector, fieldSelector });

@@ -9,17 +9,29 @@
  */
 import { assert, type Clock, onAbort, type Random, TaskGroup } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { Client, KubernetesObject, Log, Resource } from "../client/index.ts";
-import { formatResource } from "../client/index.ts";
+import {
+  type Client,
+  formatResource,
+  type KubernetesObject,
+  type Log,
+  logAbout,
+  type Resource,
+} from "../client/index.ts";
 import type { Indexers, SharedInformerOptions } from "../informer/index.ts";
 import type { MetricsRegistry } from "../metrics/index.ts";
 import { ClusterSetSource } from "./cluster-set-source.ts";
-import { type Clusters, type ObjectSource, singleCluster } from "./clusters.ts";
+import {
+  type Clusters,
+  type Logging,
+  loggingOf,
+  type ObjectSource,
+  singleCluster,
+} from "./clusters.ts";
 
 export interface ClusterSetOptions {
   /** Omitted: errors are logged. */
   readonly onError?: (error: unknown, cluster: ClusterName) => void;
-  /** Lines on stderr if omitted. */
+  /** That of `run` if omitted. */
   readonly log?: Log;
   readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
@@ -39,6 +51,7 @@ interface Source {
 
 export class ClusterSet implements Clusters {
   readonly #options: ClusterSetOptions;
+  readonly #logging: Logging;
   readonly #members = new Map<string, Member>();
   /** The member that has a logical cluster, where a member is not a cluster itself. */
   readonly #origins = new Map<ClusterName, string>();
@@ -47,6 +60,11 @@ export class ClusterSet implements Clusters {
 
   constructor(options: ClusterSetOptions = {}) {
     this.#options = options;
+    this.#logging = loggingOf(options);
+  }
+
+  useLog(log: Log): void {
+    this.#logging.useLog(log);
   }
 
   get hasSynced(): boolean {
@@ -61,10 +79,9 @@ export class ClusterSet implements Clusters {
   addCluster(cluster: ClusterName, client: Client): void {
     const { onError, ...options } = this.#options;
     const report = onError && ((error: unknown) => onError(error, cluster));
-    this.addClusters(
-      cluster,
-      singleCluster({ ...options, ...(report && { onError: report }), client, cluster }),
-    );
+    const log = logAbout(this.#logging.log, `cluster ${cluster}`);
+    const onErrors = report === undefined ? {} : { onError: report };
+    this.addClusters(cluster, singleCluster({ ...options, ...onErrors, log, client, cluster }));
   }
 
   removeCluster(cluster: ClusterName): void {
@@ -77,7 +94,7 @@ export class ClusterSet implements Clusters {
     const member = { clusters, controller: new AbortController() };
     this.#members.set(name, member);
     for (const source of this.#sources) this.#attach(source, name, member);
-    this.#run(member);
+    this.#run(name, member);
   }
 
   removeClusters(name: string): void {
@@ -144,13 +161,15 @@ export class ClusterSet implements Clusters {
     onAbort(running.signal, () => {
       for (const member of this.#members.values()) member.controller.abort();
     });
-    for (const member of this.#members.values()) this.#run(member);
+    for (const [name, member] of this.#members) this.#run(name, member);
     await running.join();
   }
 
-  #run({ clusters, controller }: Member): void {
+  #run(name: string, { clusters, controller }: Member): void {
     if (this.#running === undefined || this.#running.signal.aborted) return;
     this.#running.start(() => clusters.run(controller.signal));
+    const ready = clusters.ready(name as ClusterName);
+    void ready?.then(() => this.#logging.log.info(`cluster ${name}: caches are complete`));
   }
 
   #attach({ source, resource, options }: Source, name: string, { clusters }: Member): void {

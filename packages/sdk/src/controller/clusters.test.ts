@@ -164,6 +164,27 @@ describe("the consumers of an export", () => {
     assert.throws(() => clusters.client("blue" as ClusterName), /blue is not a member/);
   });
 
+  it("are waited for, and the log says what is missing and what to do, once", async () => {
+    const { clock, client, put } = exported([]);
+    const lines: string[] = [];
+    const log = { ...silentLog, info: (line: string) => void lines.push(line) };
+    const waiting = exportConsumers({ client, endpointSlice: "things", log });
+    await clock.advanceAndFlush(1000);
+    assert.deepEqual(lines, []);
+    await clock.advanceAndFlush(10_000);
+    put([]);
+    await clock.advanceAndFlush(10_000);
+    assert.equal(lines.length, 2);
+    assert.match(lines[0] ?? "", /has none\. Next: create the APIExport there, or connect to/);
+    assert.match(
+      lines[1] ?? "",
+      /no workspace has bound things yet\. Next, .*apiexport root:things/,
+    );
+    put(["one"]);
+    await clock.advanceAndFlush(1000);
+    await waiting;
+  });
+
   it("on other servers are reported where no way to them is given", async () => {
     const { client, put } = exported([]);
     put(["one", "two"]);

@@ -7,12 +7,11 @@ import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machine
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
-  consoleLog,
-  explainError,
   formatResource,
   type KubernetesObject,
   type Log,
   onAbort,
+  ProgramLog,
   type Resource,
 } from "../client/index.ts";
 import {
@@ -56,6 +55,9 @@ export interface Clusters {
    */
   refreshed?(signal?: AbortSignal): Promise<void>;
 
+  /** The log of the program, for clusters that were given none. */
+  useLog?(log: Log): void;
+
   /** Keeps the sources in sync until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -74,7 +76,7 @@ export interface ClustersOptions {
    * retry can mend (all logical clusters for a user who may not read them) ends `run`.
    */
   readonly onError?: (error: unknown) => void;
-  /** Lines on stderr if omitted. */
+  /** That of `run` if omitted. */
   readonly log?: Log;
   /** Counts the operations of the informers. */
   readonly metrics?: MetricsRegistry;
@@ -92,14 +94,17 @@ export function singleCluster(
   options: ClustersOptions & { readonly cluster?: ClusterName },
 ): Clusters {
   const { client, cluster = clusterOfClient(client) } = options;
-  const informers = new Informers({ ...options, scope: { cluster } });
-  return informed(informers, (asked) => {
+  const logging = loggingOf(options);
+  const informers = new Informers({ ...options, log: logging.log, scope: { cluster } });
+  const clientOf = (asked: ClusterName) => {
     assert(asked === cluster, `${asked} is not ${cluster}`);
     return client;
-  });
+  };
+  return informed(informers, clientOf, logging);
 }
 
-function clusterOfClient({ basePath }: Client): ClusterName {
+/** The root cluster where the base path names none, as on other servers. */
+export function clusterOfClient({ basePath }: Client): ClusterName {
   const [, name = ""] = /\/clusters\/([^/]+)$/.exec(basePath) ?? [];
   return parseClusterName(name) ?? rootCluster;
 }
@@ -111,7 +116,6 @@ function clusterOfClient({ basePath }: Client): ClusterName {
  */
 export function logicalClusters(options: ClustersOptions): Clusters {
   if (options.onError !== undefined) return overAllClusters(options);
-  const { log = consoleLog } = options;
   let refuse: (error: Error) => void = () => {};
   const refused = new Promise<never>((_, reject) => {
     refuse = reject;
@@ -120,13 +124,10 @@ export function logicalClusters(options: ClustersOptions): Clusters {
   refused.catch(() => {});
   const clusters = overAllClusters({
     ...options,
-    onFailure: (error, resource) => {
-      if (isWithoutAccess(error) && !clusters.hasSynced) {
+    onFailure: (error, resource, log) => {
+      if (isWithoutAccess(error) && !clusters.hasSynced)
         refuse(new AllClustersError(resource, error));
-        return;
-      }
-      const text = `${explainError(error, { resource })}; it is tried again`;
-      log.warn(`watch of ${formatResource(resource)}: ${text}`);
+      else log();
     },
   });
   return {
@@ -151,8 +152,9 @@ export function logicalClusters(options: ClustersOptions): Clusters {
 
 /** Tries again for ever: access may be granted later. */
 export function overAllClusters(options: Omit<InformersOptions, "scope">): Clusters {
-  const informers = new Informers({ ...options, scope: "all-clusters" });
-  return informed(informers, (cluster) => options.client.inCluster(cluster));
+  const logging = loggingOf(options);
+  const informers = new Informers({ ...options, log: logging.log, scope: "all-clusters" });
+  return informed(informers, (cluster) => options.client.inCluster(cluster), logging);
 }
 
 function members({
@@ -160,8 +162,9 @@ function members({
   source,
   ready,
   refreshed,
-}: Clusters): Pick<Clusters, "client" | "source" | "ready" | "refreshed"> {
-  return { client, source, ready, ...(refreshed && { refreshed }) };
+  useLog,
+}: Clusters): Pick<Clusters, "client" | "source" | "ready" | "refreshed" | "useLog"> {
+  return { client, source, ready, ...(refreshed && { refreshed }), ...(useLog && { useLog }) };
 }
 
 /** All logical clusters were asked for, and the server does not serve them to this user. */
@@ -185,8 +188,23 @@ function isWithoutAccess(error: unknown): boolean {
   return isStatusError(error) && (error.code === 401 || error.code === 403 || error.code === 404);
 }
 
-function informed(informers: Informers, client: Clusters["client"]): Clusters {
+export interface Logging {
+  readonly log: Log;
+  readonly useLog: (log: Log) => void;
+}
+
+/** The given log, or the one that the program will choose. */
+export function loggingOf({ log }: { readonly log?: Log | undefined }): Logging {
+  const chosen = new ProgramLog();
+  const useLog = (one: Log) => {
+    chosen.target = one;
+  };
+  return { log: log ?? chosen, useLog };
+}
+
+function informed(informers: Informers, client: Clusters["client"], { useLog }: Logging): Clusters {
   return {
+    useLog,
     client,
     source: (resource, options) => informers.get(resource, options),
     get hasSynced() {

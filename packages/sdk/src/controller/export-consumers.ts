@@ -3,10 +3,19 @@
  * the API, on all shards, and in no others.
  */
 import { sleep, TaskGroup } from "@kcp-ts/machinery/base";
-import { type Client, consoleLog } from "../client/index.ts";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type Client, consoleLog, type Log } from "../client/index.ts";
 import { type APIExportEndpointSlice, apiExportEndpointSlices } from "../kinds/index.ts";
 import { ClusterSet } from "./cluster-set.ts";
-import { type Clusters, type ClustersOptions, overAllClusters, singleCluster } from "./clusters.ts";
+import {
+  type Clusters,
+  type ClustersOptions,
+  clusterOfClient,
+  type Logging,
+  loggingOf,
+  overAllClusters,
+  singleCluster,
+} from "./clusters.ts";
 
 export interface ExportConsumersOptions extends ClustersOptions {
   /**
@@ -23,23 +32,35 @@ export interface ExportConsumersOptions extends ClustersOptions {
 }
 
 const pollMs = 500;
+/** Who has just made an export has not to be told that it is not served yet. */
+const pollsWithoutNotice = 4;
 
 /**
- * Waits until a workspace has bound the export, and follows the endpoints from then on. The
- * client's user needs `apiexports/content` of the export in the provider's workspace, and no
- * permissions in the workspaces of consumers.
+ * Waits until a workspace has bound the export, which it logs, and follows the endpoints from then
+ * on. The client's user needs `apiexports/content` of the export in the provider's workspace, and
+ * no permissions in the workspaces of consumers.
  */
 export async function exportConsumers(options: ExportConsumersOptions): Promise<Clusters> {
-  const { client, endpointSlice, signal } = options;
+  const { client, endpointSlice, signal, log = consoleLog } = options;
   const endpoints = new ExportEndpoints(options);
-  for (;;) {
+  let told = "";
+  for (let polls = 1; ; polls++) {
     const slice = await client
       .resource(apiExportEndpointSlices)
       .find({ name: endpointSlice }, { signal });
     endpoints.follow(slice);
     if (endpoints.size > 0) return endpoints;
+    const reason = reasonToWait(endpointSlice, clusterOfClient(client), slice !== undefined);
+    if (polls > pollsWithoutNotice && reason !== told) log.info(reason);
+    if (polls > pollsWithoutNotice) told = reason;
     await sleep(client.clock, pollMs, signal);
   }
+}
+
+function reasonToWait(name: string, cluster: ClusterName, exists: boolean): string {
+  return exists
+    ? `waiting for consumers: no workspace has bound ${name} yet. Next, in one: kubectl kcp bind apiexport ${cluster}:${name}`
+    : `waiting for APIExportEndpointSlice ${name}: ${cluster} has none. Next: create the APIExport there, or connect to the workspace that has it, as with client.inCluster(path)`;
 }
 
 /** One member for each endpoint: all logical clusters of one shard that bind the export. */
@@ -47,12 +68,14 @@ class ExportEndpoints implements Clusters {
   readonly #options: ExportConsumersOptions;
   readonly #set = new ClusterSet();
   readonly #hub: Clusters;
+  readonly #logging: Logging;
   readonly #members = new Map<string, Clusters>();
   #warnedOf = 1;
 
   constructor(options: ExportConsumersOptions) {
-    this.#options = options;
-    this.#hub = singleCluster(options);
+    this.#logging = loggingOf(options);
+    this.#options = { ...options, log: this.#logging.log };
+    this.#hub = singleCluster(this.#options);
     const selector = { fieldSelector: `metadata.name=${options.endpointSlice}` };
     this.#hub
       .source(apiExportEndpointSlices, { selector })
@@ -95,14 +118,18 @@ class ExportEndpoints implements Clusters {
   }
 
   #warnOfOtherServers(urls: readonly string[]): void {
-    const { connect, endpointSlice, log = consoleLog } = this.#options;
+    const { connect, endpointSlice } = this.#options;
     const servers = new Set(urls.map((url) => new URL(url).origin)).size;
     if (connect !== undefined || servers <= this.#warnedOf) return;
     this.#warnedOf = servers;
-    log.warn(
+    this.#logging.log.warn(
       `${endpointSlice} has endpoints on ${servers} servers, and only consumers on the client's own ` +
         "are followed. Next: pass connect, as in exportConsumers({ …, connect: connection.clientAt })",
     );
+  }
+
+  useLog(log: Log): void {
+    this.#logging.useLog(log);
   }
 
   client(cluster: Parameters<Clusters["client"]>[0]): Client {

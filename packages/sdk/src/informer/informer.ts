@@ -11,6 +11,7 @@ import {
   type Client,
   consoleLog,
   explainError,
+  FailureLog,
   formatResource,
   type KubernetesObject,
   type Log,
@@ -56,9 +57,9 @@ export interface InformerOptions<Object extends KubernetesObject, Cached> {
   readonly metrics?: MetricsRegistry | undefined;
   /**
    * Called with errors of requests and of handlers; the informer continues. Omitted: they are
-   * logged.
+   * logged, as `log` does it.
    */
-  readonly onError?: ((error: unknown) => void) | undefined;
+  readonly onError?: ((error: unknown, log: () => void) => void) | undefined;
   /** Lines on stderr if omitted. */
   readonly log?: Log | undefined;
   readonly clock?: Clock | undefined;
@@ -80,10 +81,12 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     const random = options.random ?? options.client.random;
     const { resource } = options;
     const log = logAbout(options.log ?? consoleLog, `watch of ${formatResource(resource)}`);
-    const report =
-      options.onError ??
-      ((error: unknown) => log.warn(`${explainError(error, { resource })}; it is tried again`));
+    const failures = new FailureLog(log);
+    const { onError = (_: unknown, logIt: () => void) => logIt() } = options;
+    const report = (error: unknown) =>
+      onError(error, () => failures.failed(explainError(error, { resource })));
     this.#handlers = new Handlers(report);
+    this.#handlers.add({ resumed: () => failures.succeeded() });
     const liveMaxDefault = isJsonSafe(options.transform) ? liveObjectsMaxDefault : Infinity;
     this.#store = new IndexedStore(
       options.liveObjectsMax ?? liveMaxDefault,

@@ -18,7 +18,7 @@ export interface InformersOptions {
   /** Omitted: errors are logged. */
   readonly onError?: (error: unknown) => void;
   /** The same for callers that need the resource of the watch. */
-  readonly onFailure?: (error: unknown, resource: Resource) => void;
+  readonly onFailure?: (error: unknown, resource: Resource, log: () => void) => void;
   /** Lines on stderr if omitted. */
   readonly log?: Log;
   readonly watchList?: boolean;
@@ -66,8 +66,9 @@ export class Informers {
     const id = [formatResource(resource), namespace, labelSelector, fieldSelector].join("|");
     let shared = this.#shared.get(id);
     if (shared === undefined) {
-      const { onFailure, onError = onFailure && ((error) => onFailure(error, resource)) } =
-        this.#options;
+      const { onFailure } = this.#options;
+      const failed = (error: unknown, log: () => void) => onFailure?.(error, resource, log);
+      const onError = this.#options.onError ?? (onFailure && failed);
       const informer = new Informer<Object, Cached>({
         ...this.#options,
         onError,

@@ -19,7 +19,8 @@ describe("an object table", () => {
         if (random.chance(0.3)) assert.equal(table.delete(name), model.delete(name));
         else {
           const thing = { name, size: random.chance(0.1) ? 2n ** 60n + BigInt(i) : i };
-          table.set(name, thing);
+          if (random.chance(0.5)) table.set(name, thing);
+          else table.setRecent(name, thing);
           model.set(name, thing);
         }
         assert.deepEqual(table.get(name), model.get(name));
@@ -40,6 +41,22 @@ describe("an object table", () => {
     assert.equal(table.get("a"), first);
     assert.notEqual(table.get("b"), table.get("b"));
     assert.deepEqual(table.get("b"), { name: "b", size: 2 });
+  });
+
+  it("returns the identical object for a packed one that has just changed, of few and short ones", () => {
+    const table = new ObjectTable<Thing>(0);
+    const changed = { name: "a", size: 2 };
+    table.set("a", { name: "a", size: 1 });
+    table.setRecent("a", changed);
+    assert.equal(table.get("a"), changed);
+    const long = { name: "x".repeat(20_000), size: 1 };
+    table.setRecent("long", long);
+    assert.notEqual(table.get("long"), long);
+    for (let n = 0; n < 64; n++) table.setRecent(`n${n}`, { name: `n${n}`, size: n });
+    assert.notEqual(table.get("a"), changed);
+    assert.deepEqual(table.get("a"), changed);
+    table.set("n63", { name: "n63", size: 0 });
+    assert.deepEqual(table.get("n63"), { name: "n63", size: 0 });
   });
 
   it("adopts objects of another table, and distinguishes them from changed ones", () => {

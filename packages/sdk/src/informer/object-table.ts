@@ -12,6 +12,14 @@ import { PackedTexts } from "./packed-texts.ts";
 /** A megabyte or two of objects of a kilobyte: smaller stores pack nothing. */
 export const liveObjectsMaxDefault = 1024;
 
+/**
+ * Of a packed table, the objects that changed last are there as JavaScript objects, too: a change
+ * is read soon after it arrives, by the reconcile that it causes.
+ */
+const recentMax = 64;
+/** So that these take no memory worth mentioning, whatever a server sends. */
+const recentCharactersMax = 16 << 10;
+
 /** The prefix of a text with integers that only the exact parser can read. */
 const exactMark = "!";
 
@@ -19,6 +27,8 @@ export class ObjectTable<Cached> {
   readonly #liveMax: number;
   readonly #live = new Map<string, Cached>();
   readonly #packed = new PackedTexts();
+  /** In the order of their changes. */
+  readonly #recent = new Map<string, Cached>();
 
   readonly charges: ObjectCharges | undefined;
 
@@ -37,8 +47,8 @@ export class ObjectTable<Cached> {
   }
 
   get(key: string): Cached | undefined {
-    const live = this.#live.get(key);
-    if (live !== undefined) return live;
+    const known = this.#live.get(key) ?? this.#recent.get(key);
+    if (known !== undefined) return known;
     const text = this.#packed.get(key);
     return text === undefined ? undefined : parse<Cached>(text);
   }
@@ -49,10 +59,34 @@ export class ObjectTable<Cached> {
 
   /** An object keeps the form, live or packed, that it had when it was added. */
   set(key: string, object: Cached): void {
+    this.#recent.delete(key);
+    this.#set(key, object);
+  }
+
+  /** The same for an object that is about to be read. */
+  setRecent(key: string, object: Cached): void {
+    this.#recent.delete(key);
+    const packedLength = this.#set(key, object);
+    if (packedLength === 0 || packedLength > recentCharactersMax) return;
+    this.#recent.set(key, object);
+    if (this.#recent.size <= recentMax) return;
+    for (const oldest of this.#recent.keys()) {
+      this.#recent.delete(oldest);
+      return;
+    }
+  }
+
+  /** The length of the text that was packed; 0 for an object that stays a JavaScript object. */
+  #set(key: string, object: Cached): number {
     this.charges?.set(key, object);
     const isRoom = !this.packsNew && !this.#packed.has(key);
-    if (isRoom || this.#live.has(key)) this.#live.set(key, object);
-    else this.#packed.set(key, stringify(object));
+    if (isRoom || this.#live.has(key)) {
+      this.#live.set(key, object);
+      return 0;
+    }
+    const text = stringify(object);
+    this.#packed.set(key, text);
+    return text.length;
   }
 
   /** Takes an object of another table unchanged: live objects stay identical. */
@@ -67,6 +101,7 @@ export class ObjectTable<Cached> {
 
   delete(key: string): boolean {
     this.charges?.delete(key);
+    this.#recent.delete(key);
     return this.#live.delete(key) || this.#packed.delete(key);
   }
 

@@ -127,7 +127,7 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
 
   /** `previous` is the result of `peek`. */
   put(text: string, object: Cached, previous: Cached | undefined): void {
-    this.#objects.set(text, object);
+    this.#objects.setRecent(text, object);
     if (previous !== undefined) this.#unindex(text, previous);
     for (const index of this.#indexes.values()) addToIndex(index, text, object);
   }

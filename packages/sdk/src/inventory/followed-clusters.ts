@@ -4,7 +4,7 @@
  */
 import { TaskGroup } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { type Client, consoleLog, explainError } from "../client/index.ts";
+import { type Client, explainError, type Log, ProgramLog } from "../client/index.ts";
 import {
   ClusterSet,
   type ClusterSetOptions,
@@ -36,13 +36,18 @@ export class FollowedClusters implements Clusters {
   readonly hub: Clusters;
   readonly #options: InventoryOptions;
   readonly #set: ClusterSet;
+  /** That of `run`, where none was given. */
+  readonly #programLog = new ProgramLog();
+  readonly #log: Log;
   readonly #members = new Map<string, { fingerprint: string; connection?: Connection }>();
 
   constructor(options: InventoryOptions) {
     this.#options = options;
     const { onError: _, ...rest } = options;
-    this.hub = singleCluster(rest);
-    this.#set = new ClusterSet(options);
+    const { log = this.#programLog } = options;
+    this.#log = log;
+    this.hub = singleCluster({ ...rest, log });
+    this.#set = new ClusterSet({ ...options, log });
   }
 
   /** The clusters that are known now. */
@@ -71,9 +76,9 @@ export class FollowedClusters implements Clusters {
       this.#members.set(name, { fingerprint, connection });
       this.#set.addCluster(name, connection.client);
     } catch (error) {
-      const { onError, log = consoleLog } = this.#options;
+      const { onError } = this.#options;
       if (onError !== undefined) onError(error, name);
-      else log.warn(`cluster ${name} is left out: ${explainError(error)}`);
+      else this.#log.warn(`cluster ${name} is left out: ${explainError(error)}`);
     }
   }
 
@@ -82,6 +87,10 @@ export class FollowedClusters implements Clusters {
     this.#members.delete(name);
     this.#set.removeCluster(name);
     void known?.connection?.close();
+  }
+
+  useLog(log: Log): void {
+    this.#programLog.target = log;
   }
 
   client(cluster: ClusterName): Client {

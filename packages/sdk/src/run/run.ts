@@ -94,6 +94,7 @@ function placeOf(
   if (given instanceof Client)
     return { clusters: singleCluster({ client: given, log, metrics }), client: given };
   if (given === undefined) throw new Error("run needs clusters or a kubeconfig");
+  given.useLog?.(log);
   return { clusters: given, client: undefined };
 }
 
@@ -142,9 +143,11 @@ async function reportSync(
   signal: AbortSignal,
   onSynced: () => void,
 ): Promise<void> {
+  // Of clusters that come and go there is no moment at which all caches are complete.
+  if (clusters.hasSynced) return;
   while (!signal.aborted) {
-    if (clusters.hasSynced) return onSynced();
     await sleep(systemClock, syncPollMs);
+    if (clusters.hasSynced) return onSynced();
   }
 }
 

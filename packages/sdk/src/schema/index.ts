@@ -28,3 +28,8 @@ export {
   type KindOptions,
   type ObjectOfKind,
 } from "./define-kind.ts";
+export {
+  type ExportedKinds,
+  type ExportKindsOptions,
+  exportKinds,
+} from "./export-kinds.ts";
