@@ -28,6 +28,7 @@ import { placementRows } from "./placement-rows.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
 import { restRows } from "./rest-rows.ts";
+import { scaleRows } from "./scale-rows.ts";
 import { informerRows, sdkRows } from "./sdk-rows.ts";
 import { startRows } from "./start-rows.ts";
 import { syncingMemoryRows, syncingRows } from "./syncing-rows.ts";
@@ -81,6 +82,7 @@ async function run(bench: Bench): Promise<void> {
       await contest.close();
     }
   }
+  if (chosen.has("scale")) await scaleRows(bench);
   if (chosen.has("access")) await accessRows(bench);
   if (chosen.has("start")) await startRows(bench);
   if (chosen.has("memory")) await memoryRows(bench);

@@ -39,6 +39,7 @@ export const groups = [
   "access",
   "apply",
   "list",
+  "scale",
   "watch",
   "start",
   "memory",
@@ -81,6 +82,9 @@ export interface Sizes {
   readonly lists: number;
   readonly pages: number;
   readonly pageItems: number;
+  /** Objects in one logical cluster, in namespaces of some, and in each of several servers. */
+  readonly scaleObjects: readonly number[];
+  readonly scaleNamespaceItems: number;
   readonly watchers: number;
   readonly watchEvents: number;
   /** Objects in the store that is killed and started again. */
@@ -156,6 +160,8 @@ const full: Sizes = {
   lists: 20,
   pages: 200,
   pageItems: 500,
+  scaleObjects: [10_000, 100_000, 1_000_000],
+  scaleNamespaceItems: 10_000,
   watchers: 200,
   watchEvents: 500,
   restartObjects: 100_000,
@@ -213,6 +219,8 @@ const quick: Sizes = {
   lists: 2,
   pages: 4,
   pageItems: 10,
+  scaleObjects: [100, 200],
+  scaleNamespaceItems: 100,
   watchers: 4,
   watchEvents: 10,
   restartObjects: 100,

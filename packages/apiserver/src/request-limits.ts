@@ -15,7 +15,7 @@ import {
 import type { ServerMetrics } from "./metrics/index.ts";
 import type { CollectionSource } from "./registry/index.ts";
 import type { Deadlines } from "./stages/index.ts";
-import { clusterPrefix } from "./storage/index.ts";
+import { clusterPrefix, namespacePrefix } from "./storage/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
 export interface RequestLimitOptions {
@@ -96,9 +96,15 @@ export function objectCounter({
   watchCache: { collections },
   catalog,
 }: Pick<RequestLimitDependencies, "watchCache" | "catalog">): ObjectCounter {
-  return ({ cluster, group, version, resource }) => {
+  return ({ cluster, group, version, resource, namespace }) => {
     if (cluster === "*") return assumedOverAll;
     const collection = catalog.collectionOf(cluster, group, version, resource);
-    return collection && collections.countOf(clusterPrefix({ ...collection, cluster }));
+    if (collection === undefined) return undefined;
+    const inCluster = { ...collection, cluster };
+    const all = clusterPrefix(inCluster);
+    return collections.countOf(
+      all,
+      namespace === "" ? all : namespacePrefix({ ...inCluster, namespace }),
+    );
   };
 }

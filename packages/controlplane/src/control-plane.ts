@@ -39,7 +39,7 @@ import { listen, makeRootDirectory, readFlagFile } from "./compose/start-up.ts";
 import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
-import { listenerLimitsOf, trafficOf } from "./compose/traffic.ts";
+import { cacheBytesOf, listenerLimitsOf, trafficOf } from "./compose/traffic.ts";
 import { gatesWithoutSwitch, parseFeatureGates } from "./feature-gates.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
@@ -72,12 +72,14 @@ export async function startControlPlane(
   await makeRootDirectory(rootDirectory);
   const started = new Started();
   try {
-    const plain = await openStorage(options.storage, { rootDirectory, clock, log });
+    const { entryBytesMax } = cacheBytesOf(options.traffic);
+    const context = { rootDirectory, clock, log, entryBytesMax };
+    const plain = await openStorage(options.storage, context);
     started.endsBy(() => plain.close());
     const storage = await encrypted(plain, options, { log, ...extensions });
     started.endsBy(() => storage.close());
-    const context = { log, clock, extensions, batteries };
-    return await compose({ ...options, rootDirectory }, storage, context, started);
+    const composed = { log, clock, extensions, batteries };
+    return await compose({ ...options, rootDirectory }, storage, composed, started);
   } catch (error) {
     // Started components keep the process alive: it would neither serve nor end.
     await started.close("failure").catch((failure: unknown) => {

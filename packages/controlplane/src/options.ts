@@ -132,6 +132,8 @@ export interface TrafficLimits {
   /** The memory of watch events that clients have not read yet. */
   readonly unreadBytesPerClusterMax: number;
   readonly unreadBytesMax: number;
+  /** The memory of stored objects that are cached for gets and lists. */
+  readonly cacheBytesMax: number;
   /** 0: limited by the number of file descriptors. */
   readonly connectionsMax: number;
   /** Of HTTP/2; 0 is the default. */
@@ -179,6 +181,7 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
     watchesPerUserMax: 0,
     unreadBytesPerClusterMax: unreadLimits.bytesPerTenantMax,
     unreadBytesMax: unreadLimits.bytesMax,
+    cacheBytesMax: 160 << 20,
     connectionsMax: listenerLimits.connectionsMax,
     streamsPerConnectionMax: listenerLimits.streamsPerConnectionMax,
     objectsPerClusterMax: 0,

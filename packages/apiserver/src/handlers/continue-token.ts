@@ -1,6 +1,6 @@
 /**
  * Continue tokens: the position of a paged list and its revision. Opaque to clients; the content is
- * the same as in Kubernetes.
+ * that of Kubernetes, and the number of objects that follow, so that later pages need not count.
  *
  * Tokens come from untrusted clients: the key in a token is relative to the prefix of the request
  * itself, so it cannot point outside.
@@ -14,17 +14,19 @@ export interface ContinueToken {
   /** Undefined: the newest revision, because the snapshot of the first page is compacted. */
   readonly revision: Revision | undefined;
   readonly after: StorageKey;
+  /** The number of objects behind `after` at the revision, where the page before said it. */
+  readonly remaining: number | undefined;
 }
 
 export function encodeContinue(
   prefix: StorageKey,
   after: StorageKey,
   revision: Revision | -1,
+  remaining?: number,
 ): string {
   const start = `${after.slice(prefix.length)}\0`;
-  return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start })).toString(
-    "base64url",
-  );
+  const token = { v: "meta.k8s.io/v1", rv: revision, start, remaining };
+  return Buffer.from(JSON.stringify(token)).toString("base64url");
 }
 
 const tokenLengthMax = bounds.continueToken.bytesMax;
@@ -41,7 +43,7 @@ export function decodeContinue(prefix: StorageKey, token: string): ContinueToken
     throw invalid("it is not a token of this server");
   }
   if (!isJsonObject(decoded) || decoded["v"] !== "meta.k8s.io/v1") throw invalid("unknown version");
-  const { rv, start } = decoded;
+  const { rv, start, remaining } = decoded;
   if (
     typeof start !== "string" ||
     start === "" ||
@@ -52,8 +54,14 @@ export function decodeContinue(prefix: StorageKey, token: string): ContinueToken
   }
   if (typeof rv !== "number" || !Number.isSafeInteger(rv) || rv === 0 || rv < -1)
     throw invalid("invalid revision");
+  if (remaining !== undefined && !isCount(remaining)) throw invalid("invalid remaining");
   return {
     revision: rv === -1 ? undefined : toRevision(rv),
     after: `${prefix}${start.slice(0, -1)}` as StorageKey,
+    remaining,
   };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

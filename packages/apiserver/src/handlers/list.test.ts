@@ -262,13 +262,14 @@ describe("a chain of pages", () => {
     assert.match(object.message ?? "", /^Timeout: Too large resource version: 9999, current: \d+$/);
   });
 
-  it("has tokens in the format of Kubernetes", async () => {
+  it("has tokens in the format of Kubernetes, with the number of objects that follow", async () => {
     const { metadata } = (await server.get(`${configmaps}?limit=4`)).object;
     const text = Buffer.from(metadata.continue ?? "", "base64url").toString("utf8");
     assert.deepEqual(JSON.parse(text), {
       v: "meta.k8s.io/v1",
       rv: Number(metadata.resourceVersion),
       start: "x3\0",
+      remaining: metadata.remainingItemCount,
     });
     assert.match(metadata.continue ?? "", /^[\w-]+$/);
   });

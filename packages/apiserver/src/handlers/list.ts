@@ -148,13 +148,14 @@ export async function listObjects(
       selection: selected.selection,
       limit: freshness.kind === "any" ? 0 : limit,
       continueAfter: token?.after,
+      remaining: token?.remaining,
       freshness,
       signal,
     });
     const continueToken =
       listing.continueAfter === undefined
         ? undefined
-        : encodeContinue(base, listing.continueAfter, listing.revision);
+        : encodeContinue(base, listing.continueAfter, listing.revision, listing.remaining);
     const entries =
       form === "stored" && selected.matchesServed === undefined
         ? listing.entries

@@ -23,7 +23,12 @@ import {
   labelsMayContain,
   mayContain,
 } from "../stored-object/index.ts";
-import { cachedLabels, hasCachedLabels, type Selection } from "../watch-cache/index.ts";
+import {
+  cachedLabels,
+  hasCachedLabels,
+  type IndexLookup,
+  type Selection,
+} from "../watch-cache/index.ts";
 
 export interface Selectors {
   readonly labelSelector: string;
@@ -55,7 +60,8 @@ export function selectionOf(definition: ResourceDefinition, selectors: Selectors
     isShown(entry) && (selection === undefined || selection.matches(entry));
   const matches = within(isVisible);
   const matchedBefore = wasVisible === undefined ? matches : within(wasVisible);
-  return { selection: { matches, matchedBefore, entersAsModified }, name };
+  const lookups = selection?.lookups;
+  return { selection: { matches, matchedBefore, entersAsModified, lookups }, name };
 }
 
 function requestedSelection(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
@@ -104,7 +110,10 @@ function build(
         (name === "" || parseObjectKey(entry.key).name === name) &&
         (storedFields.length === 0 || meets(storedFields, fieldReader(definition, entry)))));
   return {
-    selection: { matches },
+    selection: {
+      matches,
+      lookups: [...labelLookups(labels), ...fieldLookups(definition, fields.requirements)],
+    },
     name: onlyName,
     matchesServed: servedMatcher(definition, fields),
   };
@@ -189,6 +198,37 @@ function requiredLabels(
     .map(({ key }) => Buffer.from(`"${key}"`));
 }
 
+/** Labels with one required value. */
+function labelLookups({ requirements }: LabelSelector): readonly IndexLookup[] {
+  return requirements.flatMap(({ key, operator, values }) => {
+    const [value, ...others] = values;
+    if (!demandsValue.has(operator) || value === undefined || others.length > 0) return [];
+    const valueIn = (entry: Entry) => {
+      const labels = cachedLabels(entry);
+      return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
+    };
+    return [{ name: `label ${key}`, value, valueIn }];
+  });
+}
+
+/**
+ * Fields of built-in kinds with a required value. A served field of a converted object may change
+ * with its definition, and so is searched for.
+ */
+function fieldLookups(
+  definition: ResourceDefinition,
+  requirements: readonly FieldRequirement[],
+): readonly IndexLookup[] {
+  if (definition.codec !== undefined) return [];
+  return requirements.flatMap((requirement) => {
+    const { field, operator, value } = requirement;
+    if (operator !== "=" || isMetadata(requirement)) return [];
+    const valueIn = (entry: Entry) => fieldReader(definition, entry)(field);
+    return [{ name: `field ${definition.version} ${field}`, value, valueIn }];
+  });
+}
+
+const demandsValue: ReadonlySet<LabelOperator> = new Set(["=", "==", "in"]);
 const demandsKey: ReadonlySet<LabelOperator> = new Set(["=", "==", "in", "exists"]);
 
 const ownership: Selection = { matches: hasOwnershipMetadata, reportsEveryDeletion: true };

@@ -11,7 +11,11 @@ import {
 export interface ServerGauges {
   readonly inFlight: () => { readonly readOnly: number; readonly mutating: number };
   readonly revision: () => number;
-  readonly collections: { readonly size: number; readonly bytes: number };
+  readonly collections: {
+    readonly size: number;
+    readonly bytes: number;
+    readonly bytesMax: number;
+  };
   /** By resource, for those that are known. */
   /** Set to be notified of lists that are answered from memory. */
   readonly cachedLists: { onCachedList: ((group: string, resource: string) => void) | undefined };
@@ -211,11 +215,20 @@ export class ServerMetrics {
     const gauge = (name: string, help: string, read: () => number) =>
       this.registry.add(new Gauge({ name, help, labels: [] }, () => [[[], read()]]));
     gauge("kcp_storage_revision", "The newest revision this server has seen.", gauges.revision);
-    gauge("kcp_watch_cache_collections", "Collections in memory.", () => gauges.collections.size);
+    gauge(
+      "kcp_watch_cache_collections",
+      "Key ranges of collections in memory.",
+      () => gauges.collections.size,
+    );
     gauge(
       "kcp_watch_cache_bytes",
       "Bytes of the collections in memory.",
       () => gauges.collections.bytes,
+    );
+    gauge(
+      "kcp_watch_cache_limit_bytes",
+      "The limit of bytes of collections in memory.",
+      () => gauges.collections.bytesMax,
     );
     this.registry.add(
       new Gauge(

@@ -1,79 +1,183 @@
 /**
- * Caches collections in use: all objects of one resource in one logical cluster, held in memory
- * while clients list them.
+ * Caches key ranges of collections in use: the objects of one resource in one logical cluster that
+ * clients list, or the part of them that they list.
  *
- * A collection is loaded by the first list, updated by the hub, and evicted when it was not used
- * for a while or the budget is needed for others; so an idle tenant costs nothing. Loading reads
+ *     /g/r//cluster/   [ namespace a ][ … ][ page of b ]········[ namespace d ]····
+ *                        resident            resident     hole    resident
+ *
+ * A range is loaded by the first list that needs it, updated by the hub, and evicted when it was
+ * not used for a while or the budget is needed for others, least recently used first; so an idle
+ * tenant costs nothing, and one namespace of a large collection costs what it has. Loading reads
  * each page at its own revision and lets the hub's events, which carry revisions, correct the
  * objects that changed meanwhile.
  */
-import { type Clock, neverAborted, SortedMap, yieldToEventLoop } from "@kcp-ts/machinery/base";
-import type { Entry, Revision, Storage, StorageError, StorageKey } from "../storage/index.ts";
-import type { HubEvent } from "./hub-event.ts";
+import { type Clock, neverAborted, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import type { Entry, Page, Revision, Storage, StorageKey } from "../storage/index.ts";
+import type { IndexLookup } from "./entry-index.ts";
 import { isContinuous } from "./is-continuous.ts";
-import type { HubListener, WatchHub } from "./watch-hub.ts";
+import { KeyCounts } from "./key-counts.ts";
+import { type Loading, ResidentCollection } from "./resident-collection.ts";
+import { type KeyRange, ResidentRange, rangeUnder } from "./resident-range.ts";
+import type { WatchHub } from "./watch-hub.ts";
 
 export interface CollectionCacheOptions {
   readonly storage: Storage;
   readonly hub: WatchHub;
   readonly clock: Clock;
-  /** The limit of value bytes in all collections together. */
+  /** The limit of value bytes in all ranges together. */
   readonly bytesMax: number;
   readonly idleMs?: number;
 }
 
+/** The entries of a list. */
+export interface CachedQuery {
+  /** All objects of the resource in the logical cluster. */
+  readonly collection: StorageKey;
+  /** The listed part of them. */
+  readonly prefix: StorageKey;
+  readonly after?: StorageKey | undefined;
+  /** The number of entries that are needed, from the first one on; undefined: all. */
+  readonly countMax?: number | undefined;
+  /** The state at this revision; undefined: the hub's. */
+  readonly atRevision?: Revision | undefined;
+  /** The list needs only entries with these values. */
+  readonly lookups?: readonly IndexLookup[] | undefined;
+}
+
+interface Refusal {
+  /** The time of the next attempt. */
+  readonly until: number;
+  /** The number of objects that were read. */
+  readonly count: number;
+}
+
 const pageEntries = 250;
-const entryOverheadBytes = 300;
-/**
- * The memory of a collection without objects: a user with access to all logical clusters can list
- * any number of them.
- */
-const collectionOverheadBytes = 1500;
+/** A page with fewer entries is loaded with those after it: a range has a cost of its own. */
+const loadedEntriesMin = 32;
 const idleDefaultMs = 120_000;
+/** The assumed memory of an object of a collection without resident ranges. */
+const assumedEntryBytes = 1024;
+/** The holes that are filled for one page. */
+const holesMax = 8;
 
 export class CollectionCache {
+  readonly counts: KeyCounts;
   readonly #options: CollectionCacheOptions;
+  readonly #collections = new Map<StorageKey, ResidentCollection>();
   /** In order of last use, oldest first. */
-  readonly #collections = new Map<StorageKey, Collection>();
-  readonly #loading = new Map<StorageKey, Loading>();
-  /**
-   * Collections that did not fit: the time until the next attempt, and their minimal number of
-   * objects.
-   */
-  readonly #tooLarge = new Map<StorageKey, { readonly until: number; readonly count: number }>();
+  readonly #ranges = new Set<ResidentRange>();
+  readonly #collectionOf = new WeakMap<ResidentRange, ResidentCollection>();
+  /** Prefixes that did not fit. */
+  readonly #tooLarge = new Map<StorageKey, Refusal>();
+  /** Prefixes whose first page did not fit. */
+  readonly #pageTooLarge = new Map<StorageKey, Refusal>();
   #bytes = 0;
   #loadQueue: Promise<void> = Promise.resolve();
 
   constructor(options: CollectionCacheOptions) {
     this.#options = options;
+    this.counts = new KeyCounts(options);
   }
 
-  /** The collection under a cluster prefix, or undefined when it is too large to cache. */
-  async get(prefix: StorageKey, signal: AbortSignal): Promise<Collection | undefined> {
-    const found = this.peek(prefix);
-    if (found !== undefined) return found;
-    const now = this.#options.clock.monotonic();
-    if ((this.#tooLarge.get(prefix)?.until ?? 0) > now) return undefined;
-    const loading = this.#loading.get(prefix) ?? this.#begin(prefix);
-    const collection = await loading.done;
+  /**
+   * The current entries of a list, or those that it selects from; undefined when they are not in
+   * memory, or not in the state of the revision.
+   */
+  find(query: CachedQuery): Entry[] | undefined {
+    const { prefix, after, countMax, atRevision, lookups } = query;
+    const collection = this.#collections.get(query.collection);
+    if (collection === undefined) return undefined;
+    const found: Entry[][] = [];
+    const used: ResidentRange[] = [];
+    let wanted = countMax ?? Number.POSITIVE_INFINITY;
+    for (const { resident } of collection.partsOf(rangeUnder(prefix, after))) {
+      if (resident === undefined) return undefined;
+      if (atRevision !== undefined && resident.changedAt > atRevision) return undefined;
+      const entries =
+        lookups === undefined
+          ? resident.slice(prefix, after, wanted)
+          : resident.candidates(prefix, after, lookups);
+      found.push(entries);
+      used.push(resident);
+      wanted -= entries.length;
+      if (wanted <= 0) break;
+    }
+    for (const range of used) this.#touch(range);
+    const [first = [], ...rest] = found;
+    return rest.length === 0 ? first : first.concat(...rest);
+  }
+
+  /** Loads what a list needs, and returns its current entries; undefined when they do not fit. */
+  async load(query: CachedQuery, signal: AbortSignal): Promise<Entry[] | undefined> {
+    const { prefix, after, countMax } = query;
+    if (!this.#mayLoad(query)) return undefined;
+    const wanted = countMax ?? Number.POSITIVE_INFINITY;
+    const range = countMax === undefined ? rangeUnder(prefix) : rangeUnder(prefix, after);
+    for (let holes = 0; holes < holesMax; holes++) {
+      const collection = this.#openCollection(query.collection);
+      const hole = collection.firstHole(range, prefix, wanted);
+      if (hole === undefined) break;
+      const missing = countMax === undefined ? range : hole;
+      const loading =
+        collection.loadingOf(missing, wanted) ?? this.#begin(collection, missing, query);
+      await loading.done;
+      if (countMax === undefined) break;
+    }
     await this.#enqueueLoad();
     signal.throwIfAborted();
-    return collection;
+    return this.find(query);
   }
 
-  #begin(prefix: StorageKey): Loading {
-    const { clock } = this.#options;
-    const collection: Collection = new Collection(clock.monotonic(), {
-      onLost: () => this.#drop(prefix, collection),
-      onBytes: (change) => this.#addBytes(prefix, collection, change),
-    });
-    const done = this.#load(prefix, collection).finally(() => this.#loading.delete(prefix));
-    const loading = { collection, done };
-    this.#loading.set(prefix, loading);
-    return loading;
+  /** The number of objects under a prefix, as far as they are known; does not count as a use. */
+  countOf(collection: StorageKey, prefix: StorageKey): number | undefined {
+    return (
+      this.counts.peek(prefix) ??
+      this.#tooLarge.get(prefix)?.count ??
+      this.#collections.get(collection)?.knownCount(prefix)
+    );
   }
 
-  /** Waiters of a loaded collection resume one per turn of the event loop. */
+  /** The number of objects of a list behind a key, when all of them are in memory. */
+  residentCount(query: CachedQuery, after: StorageKey): number | undefined {
+    const { collection, prefix, atRevision } = query;
+    const parts = this.#collections.get(collection)?.partsOf(rangeUnder(prefix, after));
+    if (parts === undefined) return undefined;
+    let count = 0;
+    for (const { resident } of parts) {
+      if (resident === undefined) return undefined;
+      if (atRevision !== undefined && resident.changedAt > atRevision) return undefined;
+      count += resident.count(prefix, after);
+    }
+    return count;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get bytesMax(): number {
+    return this.#options.bytesMax;
+  }
+
+  /** The number of resident ranges. */
+  get size(): number {
+    return this.#ranges.size;
+  }
+
+  /** Evicts ranges that were not used lately. Called by the owner's one timer. */
+  sweep(): void {
+    const now = this.#options.clock.monotonic();
+    const idleMs = this.#options.idleMs ?? idleDefaultMs;
+    for (const range of this.#ranges) {
+      if (now - range.usedAt <= idleMs) break;
+      this.#drop(range);
+    }
+    for (const refusals of [this.#tooLarge, this.#pageTooLarge])
+      for (const [prefix, { until }] of refusals) if (until <= now) refusals.delete(prefix);
+    this.counts.sweep();
+  }
+
+  /** Waiters of a loaded range resume one per turn of the event loop. */
   async #enqueueLoad(): Promise<void> {
     const before = this.#loadQueue;
     const after = before.then(yieldToEventLoop);
@@ -81,188 +185,135 @@ export class CollectionCache {
     await before;
   }
 
-  /** The collection if it is cached now. */
-  peek(prefix: StorageKey): Collection | undefined {
-    const found = this.#collections.get(prefix);
-    if (found === undefined) return undefined;
-    found.usedAt = this.#options.clock.monotonic();
-    this.#collections.delete(prefix);
-    this.#collections.set(prefix, found);
-    return found;
+  /**
+   * Whether a list may load what it needs. A list by name is one read of the store. A page behind
+   * the first one belongs to a scan, which must not evict what is in use: all of it has to fit.
+   */
+  #mayLoad({ collection, prefix, after, countMax, atRevision }: CachedQuery): boolean {
+    const { hub, clock, bytesMax } = this.#options;
+    if (!prefix.endsWith("/")) return false;
+    if (atRevision !== undefined && atRevision < hub.revision) return false;
+    const isFirstPage = countMax !== undefined && after === undefined;
+    const refusals = isFirstPage ? this.#pageTooLarge : this.#tooLarge;
+    if ((refusals.get(prefix)?.until ?? 0) > clock.monotonic()) return false;
+    const count = isFirstPage ? countMax : this.counts.peek(prefix);
+    if (count === undefined) return true;
+    const each = this.#collections.get(collection)?.entryBytes ?? assumedEntryBytes;
+    return count * each <= bytesMax / 2;
   }
 
-  /** The number of objects in a collection, as far as it has been read; does not count as a use. */
-  countOf(prefix: StorageKey): number | undefined {
-    const held = this.#collections.get(prefix) ?? this.#loading.get(prefix)?.collection;
-    return held === undefined ? this.#tooLarge.get(prefix)?.count : held.size;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get size(): number {
-    return this.#collections.size;
-  }
-
-  /** Evicts collections that were not used lately. Called by the owner's one timer. */
-  sweep(): void {
-    const now = this.#options.clock.monotonic();
-    const idleMs = this.#options.idleMs ?? idleDefaultMs;
-    for (const [prefix, collection] of this.#collections) {
-      if (now - collection.usedAt > idleMs) this.#drop(prefix, collection);
-    }
-    for (const [prefix, { until }] of this.#tooLarge)
-      if (until <= now) this.#tooLarge.delete(prefix);
-  }
-
-  async #load(prefix: StorageKey, collection: Collection): Promise<Collection | undefined> {
-    const { storage, hub, bytesMax } = this.#options;
-    const signal = neverAborted;
-    collection.stop = hub.listen(prefix, collection);
-    let loaded = false;
-    try {
-      let continueAfter: StorageKey | undefined;
-      for (;;) {
-        const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
-        for (const entry of page.entries) collection.merge(entry);
-        if (collection.bytes > bytesMax / 2) {
-          this.#refuse(prefix, collection);
-          return undefined;
-        }
-        if (!page.more) {
-          if (!(await isContinuous(hub.waitForRevision(page.revision, signal)))) return undefined;
-          break;
-        }
-        continueAfter = page.entries.at(-1)?.key;
-      }
-      if (collection.lost) return undefined;
-      collection.finishLoading();
-      loaded = true;
-    } finally {
-      if (!loaded) collection.stop();
-    }
-    this.#collections.set(prefix, collection);
-    this.#bytes += collection.bytes;
-    this.#shrink();
+  #openCollection(key: StorageKey): ResidentCollection {
+    const known = this.#collections.get(key);
+    if (known !== undefined) return known;
+    const collection = new ResidentCollection();
+    const stop = this.#options.hub.listen(key, {
+      onEvent: (event) => collection.apply(event),
+      onLost: () => {
+        collection.isLost = true;
+        if (this.#collections.get(key) === collection) this.#collections.delete(key);
+        for (const range of [...collection.ranges]) this.#drop(range);
+      },
+    });
+    collection.stop = () => {
+      stop();
+      if (this.#collections.get(key) === collection) this.#collections.delete(key);
+    };
+    this.#collections.set(key, collection);
     return collection;
   }
 
-  /** Applies the budget to a cached collection that grew or shrank, as to a loaded one. */
-  #addBytes(prefix: StorageKey, collection: Collection, change: number): void {
-    if (this.#collections.get(prefix) !== collection) return;
+  #begin(collection: ResidentCollection, extent: KeyRange, query: CachedQuery): Loading {
+    const { clock, hub } = this.#options;
+    const range: ResidentRange = new ResidentRange(
+      extent,
+      clock.monotonic(),
+      hub.revision,
+      (change) => this.#addBytes(range, change),
+    );
+    const wanted = query.countMax ?? Number.POSITIVE_INFINITY;
+    const done = this.#load(collection, range, query).finally(() => {
+      collection.loading.delete(loading);
+      if (collection.isUnused) collection.stop();
+    });
+    const loading: Loading = { ...extent, range, wanted, done };
+    collection.loading.add(loading);
+    return loading;
+  }
+
+  async #load(
+    collection: ResidentCollection,
+    range: ResidentRange,
+    query: CachedQuery,
+  ): Promise<void> {
+    const { hub, bytesMax } = this.#options;
+    const { prefix, countMax } = query;
+    const wanted = Math.max(countMax ?? Number.POSITIVE_INFINITY, loadedEntriesMin);
+    let last = range.after;
+    while (last !== range.last) {
+      const entriesMax = Math.max(1, Math.min(pageEntries, wanted - range.size));
+      const page = await this.#readPage(prefix, last, entriesMax);
+      for (const entry of page.entries) if (entry.key <= range.last) range.merge(entry);
+      if (range.bytes > bytesMax / 2) return this.#refuse(query, range.size);
+      const key = page.entries.at(-1)?.key;
+      const isEnd = !page.more || key === undefined || key >= range.last;
+      last = isEnd ? range.last : key;
+      if (!isEnd && range.size < wanted) continue;
+      if (await isContinuous(hub.waitForRevision(page.revision, neverAborted))) break;
+      return;
+    }
+    if (collection.isLost) return;
+    range.finishLoading(last, hub.revision);
+    if (!collection.add(range, (overlapped) => this.#drop(overlapped))) return;
+    this.#collectionOf.set(range, collection);
+    this.#ranges.add(range);
+    this.#bytes += range.bytes;
+    this.#shrink();
+  }
+
+  #readPage(prefix: StorageKey, after: string, entriesMax: number): Promise<Page> {
+    const continueAfter = after === prefix ? undefined : (after as StorageKey);
+    const options = { signal: neverAborted, entriesMax, continueAfter };
+    return this.#options.storage.list(prefix, options);
+  }
+
+  #touch(range: ResidentRange): void {
+    range.usedAt = this.#options.clock.monotonic();
+    this.#ranges.delete(range);
+    this.#ranges.add(range);
+  }
+
+  /** Applies the budget to a resident range that grew or shrank, as to a loaded one. */
+  #addBytes(range: ResidentRange, change: number): void {
+    if (!this.#ranges.has(range)) return;
     this.#bytes += change;
     if (change <= 0) return;
-    if (collection.bytes > this.#options.bytesMax / 2) {
-      this.#refuse(prefix, collection);
-      this.#drop(prefix, collection);
+    if (range.bytes > this.#options.bytesMax / 2) {
+      const prefix = range.after as StorageKey;
+      if (range.last === rangeUnder(prefix).last) this.#refuse({ prefix }, range.size);
+      this.#drop(range);
     } else if (this.#bytes > this.#options.bytesMax) {
       this.#shrink();
     }
   }
 
-  #refuse(prefix: StorageKey, { size }: Collection): void {
+  #refuse({ prefix, countMax }: Pick<CachedQuery, "prefix" | "countMax">, count: number): void {
     const until = this.#options.clock.monotonic() + idleDefaultMs;
-    this.#tooLarge.set(prefix, { until, count: size });
+    const refusals = countMax === undefined ? this.#tooLarge : this.#pageTooLarge;
+    refusals.set(prefix, { until, count });
   }
 
   #shrink(): void {
-    for (const [prefix, collection] of this.#collections) {
+    for (const range of this.#ranges) {
       if (this.#bytes <= this.#options.bytesMax) return;
-      this.#drop(prefix, collection);
+      this.#drop(range);
     }
   }
 
-  #drop(prefix: StorageKey, collection: Collection): void {
-    collection.stop();
-    if (this.#collections.get(prefix) !== collection) return;
-    this.#collections.delete(prefix);
-    this.#bytes -= collection.bytes;
-  }
-}
-
-interface Loading {
-  readonly collection: Collection;
-  readonly done: Promise<Collection | undefined>;
-}
-
-interface CollectionOwner {
-  onLost(): void;
-  onBytes(change: number): void;
-}
-
-export class Collection implements HubListener {
-  readonly #entries = new SortedMap<Entry>();
-  /**
-   * While loading: deleted keys with their revisions, so that an older page does not restore them.
-   */
-  #deleted: Map<StorageKey, Revision> | undefined = new Map();
-  readonly #owner: CollectionOwner;
-  usedAt: number;
-  bytes = collectionOverheadBytes;
-  lost = false;
-  stop: () => void = () => {};
-
-  constructor(usedAt: number, owner: CollectionOwner) {
-    this.usedAt = usedAt;
-    this.#owner = owner;
-  }
-
-  /** The current entries under a prefix, up to the given number. */
-  slice(prefix: StorageKey, after?: StorageKey, countMax?: number): Entry[] {
-    return this.#entries.slice(prefix, after, countMax);
-  }
-
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  count(prefix: StorageKey, after?: StorageKey): number {
-    return this.#entries.countRange(prefix, after);
-  }
-
-  get(key: StorageKey): Entry | undefined {
-    return this.#entries.get(key);
-  }
-
-  /** Adds an entry that was read, unless a newer one is cached. */
-  merge(entry: Entry): void {
-    const known = this.#entries.get(entry.key);
-    const newest = Math.max(known?.modifiedAt ?? 0, this.#deleted?.get(entry.key) ?? 0);
-    if (entry.modifiedAt > newest) this.#put(entry, known);
-  }
-
-  finishLoading(): void {
-    this.#deleted = undefined;
-  }
-
-  onEvent(event: HubEvent): void {
-    const known = this.#entries.get(event.key);
-    if (known !== undefined && known.modifiedAt >= event.revision) return;
-    if (event.current !== undefined) {
-      this.#put(event.current, known);
-      return;
-    }
-    this.#deleted?.set(event.key, event.revision);
-    if (known === undefined) return;
-    this.#entries.delete(event.key);
-    this.#count(-known.value.length - entryOverheadBytes);
-  }
-
-  onLost(_error: StorageError): void {
-    this.lost = true;
-    this.#owner.onLost();
-  }
-
-  #put(entry: Entry, known: Entry | undefined): void {
-    this.#entries.set(entry.key, entry);
-    this.#count(
-      entry.value.length - (known === undefined ? -entryOverheadBytes : known.value.length),
-    );
-  }
-
-  #count(change: number): void {
-    this.bytes += change;
-    this.#owner.onBytes(change);
+  #drop(range: ResidentRange): void {
+    if (!this.#ranges.delete(range)) return;
+    this.#bytes -= range.bytes;
+    const collection = this.#collectionOf.get(range);
+    collection?.remove(range);
+    if (collection?.isUnused) collection.stop();
   }
 }

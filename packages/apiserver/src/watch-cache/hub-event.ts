@@ -14,6 +14,7 @@ import {
 import type { DataChange } from "../storage/change-feed.ts";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import { labelsOf, servedBytes } from "../stored-object/index.ts";
+import type { IndexLookup } from "./entry-index.ts";
 
 export type EventType = "ADDED" | "MODIFIED" | "DELETED";
 
@@ -172,6 +173,8 @@ const tail = Buffer.from("}\n");
  */
 export interface Selection {
   readonly matches: (entry: Entry) => boolean;
+  /** Values that every selected entry has: an index by one of them spares the others. */
+  readonly lookups?: readonly IndexLookup[] | undefined;
   /**
    * Whether an object was selected before the change, where that differs from the rule for the
    * present.

@@ -1,3 +1,4 @@
+export type { IndexLookup } from "./entry-index.ts";
 export {
   cachedLabels,
   type EventEncoding,

@@ -11,7 +11,7 @@ import {
   StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import type { CollectionCache } from "./collection-cache.ts";
+import type { CachedQuery, CollectionCache } from "./collection-cache.ts";
 import type { Selection } from "./hub-event.ts";
 import type { WatchHub } from "./watch-hub.ts";
 
@@ -24,6 +24,8 @@ export interface ListQuery {
   /** 0: no limit. */
   readonly limit: number;
   readonly continueAfter?: StorageKey | undefined;
+  /** The number of entries behind `continueAfter`, when the page before this one said it. */
+  readonly remaining?: number | undefined;
   readonly freshness: Freshness;
   readonly signal: AbortSignal;
 }
@@ -56,6 +58,9 @@ export interface ObjectReaderOptions {
   /** Called for every list that is answered from memory. */
   readonly onCachedList: (collection: StorageKey) => void;
 }
+
+/** A list within one cluster. */
+type CollectionQuery = ListQuery & { readonly collection: StorageKey };
 
 /** The bytes of a read of all clusters between two calls of `collectGarbage`. */
 const tidyAfterBytes = 256 << 10;
@@ -94,19 +99,67 @@ export class ObjectReader {
   }
 
   async list(query: ListQuery): Promise<ListResult> {
-    const { freshness, collection: unit, signal } = query;
-    const { hub, collections } = this.#options;
+    const { freshness, collection, signal } = query;
     const isCaughtUp = await this.#waitUntilFresh(freshness, signal);
-    const collection =
-      unit !== undefined && isCaughtUp ? await collections.get(unit, signal) : undefined;
-    if (
-      collection !== undefined &&
-      (freshness.kind !== "exact" || freshness.revision === hub.revision)
-    ) {
-      this.#options.onCachedList(unit as StorageKey);
-      return listCached(query, collection, hub.revision);
+    if (collection !== undefined && isCaughtUp) {
+      const cached = await this.#listCached({ ...query, collection });
+      if (cached !== undefined) {
+        this.#options.onCachedList(collection);
+        return cached;
+      }
     }
     return this.#listStored(query, freshness.kind === "exact" ? freshness.revision : undefined);
+  }
+
+  /** The list from memory, if its entries are there or fit. */
+  async #listCached(query: CollectionQuery): Promise<ListResult | undefined> {
+    const { hub, collections } = this.#options;
+    const { selection, limit, freshness, signal } = query;
+    const isPage = selection === undefined && limit > 0;
+    const atRevision = freshness.kind === "exact" ? freshness.revision : undefined;
+    const wanted: CachedQuery = {
+      collection: query.collection,
+      prefix: query.prefix,
+      after: query.continueAfter,
+      countMax: isPage ? limit + 1 : undefined,
+      atRevision,
+      lookups: selection?.lookups,
+    };
+    const found = collections.find(wanted) ?? (await collections.load(wanted, signal));
+    if (found === undefined) return undefined;
+    const revision = atRevision ?? hub.revision;
+    const whole = { revision, continueAfter: undefined, remaining: undefined };
+    if (selection !== undefined) {
+      const { found: entries, isMore } = await select(found, selection, query);
+      if (!isMore) return { ...whole, entries };
+      return { ...whole, entries, continueAfter: entries.at(-1)?.key };
+    }
+    if (!isPage || found.length <= limit) return { ...whole, entries: found };
+    const entries = found.slice(0, limit);
+    const continueAfter = (entries.at(-1) as Entry).key;
+    const resident = collections.residentCount(wanted, continueAfter);
+    const page = { revision, entries, continueAfter };
+    return { ...page, remaining: resident ?? (await this.#remainingAfter(query, page)) };
+  }
+
+  /**
+   * The number of entries after a page. Pages say it to each other, and the first one asks the
+   * counts, which may be newer than the page by the writes in between: clients use it as an
+   * estimate.
+   */
+  async #remainingAfter(
+    { prefix, continueAfter, remaining, signal }: ListQuery,
+    page: { readonly revision: Revision; readonly entries: readonly Entry[] },
+  ): Promise<number> {
+    const { storage, collections } = this.#options;
+    if (remaining !== undefined) return Math.max(1, remaining - page.entries.length);
+    if (continueAfter === undefined) {
+      await collections.counts.track(prefix, signal);
+      const count = collections.counts.peek(prefix);
+      if (count !== undefined) return Math.max(1, count - page.entries.length);
+    }
+    const last = page.entries.at(-1)?.key;
+    return storage.count(prefix, { signal, continueAfter: last, atRevision: page.revision });
   }
 
   /**
@@ -193,15 +246,9 @@ export class ObjectReader {
         const isLast = i === page.entries.length - 1 && !page.more;
         if (isLast)
           return { revision, entries: found, continueAfter: undefined, remaining: undefined };
-        // Counting reads the remaining keys. Over all clusters that is done once, not with every
-        // page.
-        const isCounted =
-          selection === undefined &&
-          (query.collection !== undefined || query.continueAfter === undefined);
-        const remaining = isCounted
-          ? await storage.count(prefix, { signal, continueAfter: entry.key, atRevision: revision })
-          : undefined;
-        return { revision, entries: found, continueAfter: entry.key, remaining };
+        const result = { revision, entries: found, continueAfter: entry.key };
+        if (selection !== undefined) return { ...result, remaining: undefined };
+        return { ...result, remaining: await this.#remainingAfter(query, result) };
       }
       if (!page.more)
         return { revision, entries: found, continueAfter: undefined, remaining: undefined };
@@ -267,11 +314,6 @@ async function selected(entries: readonly Entry[], { matches }: Selection): Prom
   return found;
 }
 
-interface Sliceable {
-  slice(prefix: StorageKey, after?: StorageKey, countMax?: number): Entry[];
-  count(prefix: StorageKey, after?: StorageKey): number;
-}
-
 /**
  * The objects that are matched in one turn of the event loop: some hundred microseconds for labels,
  * and some milliseconds when objects have to be decoded.
@@ -293,26 +335,6 @@ class MatchYield {
     this.#bytes += value.length;
     return isFull;
   }
-}
-
-async function listCached(
-  query: ListQuery,
-  collection: Sliceable,
-  revision: Revision,
-): Promise<ListResult> {
-  const { prefix, selection, limit, continueAfter: after } = query;
-  const whole = { revision, continueAfter: undefined, remaining: undefined };
-  if (selection !== undefined) {
-    const { found, isMore } = await select(collection.slice(prefix, after), selection, query);
-    if (!isMore) return { ...whole, entries: found };
-    return { ...whole, entries: found, continueAfter: found.at(-1)?.key };
-  }
-  if (limit === 0) return { ...whole, entries: collection.slice(prefix, after) };
-  const entries = collection.slice(prefix, after, limit + 1);
-  if (entries.length <= limit) return { ...whole, entries };
-  entries.pop();
-  const last = (entries.at(-1) as Entry).key;
-  return { revision, entries, continueAfter: last, remaining: collection.count(prefix, last) };
 }
 
 /** The selected entries of a snapshot, up to the limit; yields to the event loop in between. */

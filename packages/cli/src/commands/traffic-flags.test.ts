@@ -21,6 +21,7 @@ describe("flags that limit a tenant's share of the server", () => {
         ...["--http2-max-streams-per-connection", "100"],
         ...["--max-unread-watch-bytes-per-cluster", "1048576"],
         ...["--max-unread-watch-bytes", "0"],
+        ...["--max-cache-bytes", "1073741824"],
       ),
       {
         ...controlPlaneDefaults.traffic,
@@ -28,6 +29,7 @@ describe("flags that limit a tenant's share of the server", () => {
         streamsPerConnectionMax: 100,
         unreadBytesPerClusterMax: 1_048_576,
         unreadBytesMax: 0,
+        cacheBytesMax: 1_073_741_824,
       },
     );
   });

@@ -14,6 +14,7 @@ export interface TrafficFlags {
   readonly maxWatchesPerUser: number;
   readonly maxUnreadWatchBytesPerCluster: number;
   readonly maxUnreadWatchBytes: number;
+  readonly maxCacheBytes: number;
   readonly maxConnections: number;
   readonly http2MaxStreamsPerConnection: number;
   readonly logicalClusterTotalObjectLimit: number;
@@ -54,6 +55,11 @@ export function addTrafficFlags(command: Command): Command {
     "--max-unread-watch-bytes",
     "maximum bytes that all watches buffer for slow clients; 0 is unlimited",
     traffic.unreadBytesMax,
+  );
+  count(
+    "--max-cache-bytes",
+    "maximum bytes of stored objects that are cached for gets and lists",
+    traffic.cacheBytesMax,
   );
   count(
     "--max-connections",
@@ -126,6 +132,7 @@ export function trafficLimitsOf(flags: TrafficFlags): TrafficLimits {
     watchesPerUserMax: flags.maxWatchesPerUser,
     unreadBytesPerClusterMax: flags.maxUnreadWatchBytesPerCluster,
     unreadBytesMax: flags.maxUnreadWatchBytes,
+    cacheBytesMax: flags.maxCacheBytes,
     connectionsMax: flags.maxConnections,
     streamsPerConnectionMax: flags.http2MaxStreamsPerConnection,
     objectsPerClusterMax: flags.logicalClusterTotalObjectLimit,

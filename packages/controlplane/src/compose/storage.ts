@@ -10,6 +10,8 @@ export interface StorageContext {
   readonly rootDirectory: string;
   readonly clock: Clock;
   readonly log: ServerLog;
+  /** The limit of recently used objects in memory, for backends that have such a cache. */
+  readonly entryBytesMax?: number;
 }
 
 export type OpenedStorage = Storage & Partial<SnapshotSource & SnapshotTarget>;
@@ -29,6 +31,7 @@ export async function openStorage(
         directory: embeddedDirectory(context.rootDirectory),
         clock: context.clock,
         log: (message) => context.log.warn({}, message),
+        ...(context.entryBytesMax === undefined ? {} : { cacheBytesMax: context.entryBytesMax }),
       });
     }
     case "etcd":

@@ -7,7 +7,14 @@ import {
 } from "@kcp-ts/apiserver";
 import type { TrafficLimits } from "../options.ts";
 
-export type ServerLimits = RequestLimitOptions & Pick<ApiServerOptions, "unread">;
+export type ServerLimits = RequestLimitOptions &
+  Pick<ApiServerOptions, "unread" | "collectionBytesMax">;
+
+/** The cache of single objects and the cache of lists share one limit. */
+export function cacheBytesOf({ cacheBytesMax }: TrafficLimits) {
+  const entryBytesMax = Math.floor(cacheBytesMax / 5);
+  return { entryBytesMax, collectionBytesMax: cacheBytesMax - entryBytesMax };
+}
 
 export function trafficOf(limits: TrafficLimits): ServerLimits {
   const { fairness, requestsInFlightMax, mutatingRequestsInFlightMax } = limits;
@@ -15,6 +22,7 @@ export function trafficOf(limits: TrafficLimits): ServerLimits {
   return {
     flowControl: fairness ? { seatsTotal } : "off",
     tenantLimits: limits,
+    collectionBytesMax: cacheBytesOf(limits).collectionBytesMax,
     unread: {
       bytesPerTenantMax: limits.unreadBytesPerClusterMax || Number.POSITIVE_INFINITY,
       bytesMax: limits.unreadBytesMax || Number.POSITIVE_INFINITY,
