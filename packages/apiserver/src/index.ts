@@ -143,7 +143,14 @@ export {
   consoleSite,
 } from "./static-site/index.ts";
 export { decodeObject } from "./stored-object/index.ts";
-export { unreadLimits } from "./watch-cache/index.ts";
+export {
+  cacheBytesOf,
+  listenerLimitsOf,
+  type ServerLimits,
+  type TrafficLimits,
+  trafficDefaults,
+  trafficOf,
+} from "./traffic-limits.ts";
 export {
   isPrivateAddress,
   type ServiceAddress,

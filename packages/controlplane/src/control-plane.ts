@@ -6,10 +6,13 @@ import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import {
   type ApiServer,
+  cacheBytesOf,
   consoleOfServer,
   encryptStorage,
   Listener,
+  listenerLimitsOf,
   type ServerLog,
+  trafficOf,
 } from "@kcp-ts/apiserver";
 import { ensureDefaultNamespace } from "@kcp-ts/controllers";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
@@ -39,7 +42,6 @@ import { listen, makeRootDirectory, readFlagFile } from "./compose/start-up.ts";
 import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
-import { cacheBytesOf, listenerLimitsOf, trafficOf } from "./compose/traffic.ts";
 import { gatesWithoutSwitch, parseFeatureGates } from "./feature-gates.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 

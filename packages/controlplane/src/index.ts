@@ -44,5 +44,4 @@ export {
   controlPlaneDefaults,
   OptionsError,
   type StorageOptions,
-  type TrafficLimits,
 } from "./options.ts";

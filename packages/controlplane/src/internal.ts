@@ -10,4 +10,3 @@ export {
 } from "./compose/controllers.ts";
 export { ControlPlaneCore, processUser } from "./compose/core.ts";
 export { createInternalCredential } from "./compose/internal-credential.ts";
-export { listenerLimitsOf, trafficOf } from "./compose/traffic.ts";

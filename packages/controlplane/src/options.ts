@@ -1,4 +1,4 @@
-import { type ConsoleOptions, listenerLimits, unreadLimits } from "@kcp-ts/apiserver";
+import { type ConsoleOptions, type TrafficLimits, trafficDefaults } from "@kcp-ts/apiserver";
 import type { PhysicalClusterOptions } from "@kcp-ts/multicluster-server";
 import type { AuthorizationOptions } from "./compose/authorization.ts";
 import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
@@ -118,31 +118,6 @@ export interface AuditOptions {
   readonly webhookInitialBackoffMs: number;
 }
 
-/**
- * Limits of concurrency and of one tenant. 0 is no limit, except for the first two and where stated
- * otherwise.
- */
-export interface TrafficLimits {
-  readonly fairness: boolean;
-  /** Their sum is the number of seats of priority and fairness. */
-  readonly requestsInFlightMax: number;
-  readonly mutatingRequestsInFlightMax: number;
-  readonly watchesPerClusterMax: number;
-  readonly watchesPerUserMax: number;
-  /** The memory of watch events that clients have not read yet. */
-  readonly unreadBytesPerClusterMax: number;
-  readonly unreadBytesMax: number;
-  /** The memory of stored objects that are cached for gets and lists. */
-  readonly cacheBytesMax: number;
-  /** 0: limited by the number of file descriptors. */
-  readonly connectionsMax: number;
-  /** Of HTTP/2; 0 is the default. */
-  readonly streamsPerConnectionMax: number;
-  readonly objectsPerClusterMax: number;
-  readonly bytesPerClusterMax: number;
-  readonly objectCountIntervalMs: number;
-}
-
 export type StorageOptions =
   | { readonly kind: "memory" }
   | { readonly kind: "embedded" }
@@ -173,21 +148,7 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
     webhookBatchMaxSize: 400,
     webhookInitialBackoffMs: 10_000,
   },
-  traffic: {
-    fairness: true,
-    requestsInFlightMax: 400,
-    mutatingRequestsInFlightMax: 200,
-    watchesPerClusterMax: 0,
-    watchesPerUserMax: 0,
-    unreadBytesPerClusterMax: unreadLimits.bytesPerTenantMax,
-    unreadBytesMax: unreadLimits.bytesMax,
-    cacheBytesMax: 160 << 20,
-    connectionsMax: listenerLimits.connectionsMax,
-    streamsPerConnectionMax: listenerLimits.streamsPerConnectionMax,
-    objectsPerClusterMax: 0,
-    bytesPerClusterMax: 0,
-    objectCountIntervalMs: 60_000,
-  },
+  traffic: trafficDefaults,
   eventTtlMs: 3_600_000,
   shutdownDelayMs: 0,
   shutdownTimeoutMs: 30_000,

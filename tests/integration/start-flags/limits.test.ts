@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { connect, type Settings } from "node:http2";
 import { describe, it } from "node:test";
+import { listenerLimitsOf, trafficOf } from "@kcp-ts/apiserver";
 import { controlPlaneDefaults } from "@kcp-ts/controlplane";
-import { listenerLimitsOf, trafficOf } from "@kcp-ts/controlplane/internal";
 import { startControlPlaneWithFlags } from "./started-control-plane.ts";
 
 const { traffic } = controlPlaneDefaults;

@@ -2,7 +2,11 @@
  * The flags for concurrency, for the limits of one tenant, and for audit logs. They have the names
  * of Kubernetes and kcp.
  */
-import { type AuditOptions, controlPlaneDefaults, type TrafficLimits } from "@kcp-ts/controlplane";
+import {
+  type AuditOptions,
+  type ControlPlaneOptions,
+  controlPlaneDefaults,
+} from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
 import { booleanFlag, integerFlag } from "./flags.ts";
 
@@ -123,7 +127,7 @@ function batchOnly(flags: string): Option {
     .default("batch");
 }
 
-export function trafficLimitsOf(flags: TrafficFlags): TrafficLimits {
+export function trafficLimitsOf(flags: TrafficFlags): ControlPlaneOptions["traffic"] {
   return {
     fairness: flags.enablePriorityAndFairness,
     requestsInFlightMax: flags.maxRequestsInflight,

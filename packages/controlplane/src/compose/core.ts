@@ -11,6 +11,7 @@ import {
   clusterOrganizationalUnit,
   publicPaths,
   type RequestAuthenticator,
+  type ServerLimits,
   type ServerLog,
   type ServiceAccountTokenGetter,
   type UserInfo,
@@ -60,7 +61,6 @@ import {
 } from "./service-accounts.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
-import type { ServerLimits } from "./traffic.ts";
 
 export interface CoreOptions
   extends Omit<
