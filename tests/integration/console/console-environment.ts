@@ -220,7 +220,7 @@ export async function seriousFindings(page: Page): Promise<readonly string[]> {
 
 /** A service account of root, perhaps with a role, and its token. */
 export async function serviceAccountToken(
-  { client }: ConsoleEnvironment,
+  { client }: Pick<ConsoleEnvironment, "client">,
   name: string,
   role?: string,
 ): Promise<{ readonly token: string }> {
@@ -234,12 +234,18 @@ export async function serviceAccountToken(
         roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
         subjects: [{ kind: "ServiceAccount", name, namespace }],
       });
-  const { status } = (await accounts
+  return { token: await tokenOf({ client }, name) };
+}
+
+/** A new token of a service account of root. */
+export async function tokenOf({ client }: Pick<ConsoleEnvironment, "client">, name: string) {
+  const { status } = (await client
+    .resource(kinds.serviceAccounts)
     .subresource("token")
     .create({ name, namespace }, { spec: { expirationSeconds: 600 } } as never)) as never as {
     status: { token: string };
   };
-  return { token: status.token };
+  return status.token;
 }
 
 /** Pictures of the guide, on request: KCP_SCREENSHOTS=docs/images. */

@@ -11,6 +11,7 @@ import {
   saveScreenshot,
   seriousFindings,
   serviceAccountToken,
+  tokenOf,
   until,
 } from "./console-environment.ts";
 
@@ -102,6 +103,43 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
     assert.deepEqual(await seriousFindings(page), []);
   });
 
+  it("the go-to box completes workspaces and objects, and Enter goes to what is there", async () => {
+    await configMaps().create({ metadata: { name: "sought-after", namespace } });
+    const page = await open("c/root");
+    const type = async (text: string, option: string, title: string | RegExp) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: /^Workspace, kind/ }).waitFor();
+      await page.keyboard.type(text);
+      await page.getByRole("option", { name: option, selected: true }).waitFor();
+      await page.keyboard.press("Enter");
+      await heading(page, title);
+    };
+    await heading(page, "root");
+    await type("configmap/sou", "configmap/default/sought-after object", /default\/sought-after/);
+    await type("deployment-w", "deployment-web in default placement", /^Placement of/);
+    await type("root:tea", "root:team-a workspace", "root:team-a");
+  });
+
+  it("a narrow window has the same ways in a menu, by keys alone", async () => {
+    const page = await open("c/root/clusters");
+    await heading(page, "Clusters");
+    await page.setViewportSize({ width: 400, height: 800 });
+    const placements = page.getByRole("link", { name: "Placements", exact: true });
+    assert.equal(await placements.isVisible(), false);
+    const menu = page.getByRole("button", { name: "Menu" });
+    await menu.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await menu.getAttribute("aria-expanded"), "true");
+    assert.deepEqual(await seriousFindings(page), []);
+    await page.keyboard.press("Escape");
+    await placements.waitFor({ state: "hidden" });
+    await page.keyboard.press("Enter");
+    await placements.focus();
+    await page.keyboard.press("Enter");
+    await heading(page, "WorkloadPlacement");
+    await placements.waitFor({ state: "hidden" });
+  });
+
   it("a workspace is deleted when its name is typed, with the count of what goes along", async () => {
     const { client } = environment;
     await client.resource(kinds.workspaces).create({ metadata: { name: "leaving" } });
@@ -135,6 +173,12 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
       ["c/root/clusters", "Clusters", "kubectl get synctargets"],
       ["c/root/cluster/us-east1", /us-east1/, "kubectl describe synctarget us-east1"],
       ["c/root/create/configmaps", /Create ConfigMap/, "kubectl create -f configmap.yaml"],
+      ["c/root/sharing", "Sharing", "kubectl get apiexports,apibindings"],
+      ["c/root/access", "Access", "kubectl get clusterroles,clusterrolebindings"],
+      ["c/root/usage", "Usage", "kubectl describe resourcequotas -A"],
+      ["c/root/audit", "Audit", "kcp start --audit-policy-file"],
+      ["c/root/logs/deployments.apps/default/web", /^Logs/, "deployment/web --all-containers"],
+      ["c/*/list/configmaps", "ConfigMap", 'kubectl get configmaps --server "$SERVER/clusters/*"'],
     ] as const) {
       const page = await open(path);
       await heading(page, title);
@@ -198,16 +242,46 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
     await odd.getByText("<b>x</b> does not exist").waitFor();
   });
 
-  it("a change is reviewed as a difference and written; a conflict is one, too", async () => {
+  it("names with every legal character are text, links, and words of the line for a terminal", async () => {
+    // Names of RBAC are parts of a path: all characters but a slash and a percent sign are legal.
+    const name = `<b onclick=x>:"&?#+~ ;$(id) 'it\\ \u202e\u0627\u0628`;
+    await environment.client
+      .resource(kinds.clusterRoles)
+      .create({
+        metadata: { name },
+        rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
+      });
+    const kind = "clusterroles.rbac.authorization.k8s.io";
+    const page = await open(`c/root/list/${kind}?name=${encodeURIComponent("<b onclick")}`);
+    const link = page.getByRole("link", { name, exact: true });
+    await link.click();
+    await heading(page, `ClusterRole ${name}`);
+    assert.equal(await page.locator("main b").count(), 0);
+    const line = await page.locator(".kubectl code").first().innerText();
+    assert.ok(line.includes(` $'<b onclick=x>:"&?#+~ ;$(id) \\'it\\\\ \\U0000202e`), line);
+    await page.getByRole("tab", { name: "YAML" }).click();
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    const area = page.getByRole("textbox", { name: `YAML of ${name}` });
+    await area.fill((await area.inputValue()).replace("- get", "- list"));
+    await page.getByRole("button", { name: "Review the change" }).click();
+    await page.getByRole("button", { name: "Write" }).click();
+    await page.getByText("Written.").waitFor();
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await heading(page, "ClusterRole");
+    assert.equal(await environment.client.resource(kinds.clusterRoles).find({ name }), undefined);
+  });
+
+  it("a change is reviewed as a difference and written; that of another tab is one, too", async () => {
     const metadata = { name: "edited", namespace };
     await configMaps().create({ metadata, data: { color: "red" } });
     const page = await open("c/root/object/configmaps/default/edited?tab=yaml");
-    const edit = async (from: string, to: string) => {
-      await page.getByRole("button", { name: "Edit", exact: true }).click();
-      const area = page.getByRole("textbox", { name: "YAML of edited" });
+    const edit = async (tab: Page, from: string, to: string) => {
+      await tab.getByRole("button", { name: "Edit", exact: true }).click();
+      const area = tab.getByRole("textbox", { name: "YAML of edited" });
       await area.fill((await area.inputValue()).replace(from, to));
     };
-    await edit("color: red", "color: green");
+    await edit(page, "color: red", "color: green");
     await page.getByRole("button", { name: "Review the change" }).click();
     await page.locator(".diff .added", { hasText: "color: green" }).waitFor();
     await page.locator(".diff .removed", { hasText: "color: red" }).waitFor();
@@ -216,9 +290,12 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
     await page.getByRole("button", { name: "Write" }).click();
     await page.getByText("Written.").waitFor();
     assert.deepEqual(await stored(), { color: "green" });
-    await edit("color: green", "color: blue");
-    const patch = { data: { size: "large" } };
-    await configMaps().patch(metadata, { type: "merge", patch });
+    const other = await open("c/root/object/configmaps/default/edited?tab=yaml");
+    await edit(page, "color: green", "color: blue");
+    await edit(other, "color: green", "color: green\n  size: large");
+    for (const button of ["Review the change", "Write"])
+      await other.getByRole("button", { name: button }).click();
+    await other.getByText("Written.").waitFor();
     await page.getByRole("button", { name: "Review the change" }).click();
     await page.getByText("Another client has changed this object").waitFor();
     await page
@@ -261,18 +338,21 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
     await page.getByText("4 / 4").first().waitFor();
     await page.getByRole("heading", { name: "History of decisions" }).waitFor();
     for (const [button, title] of [
-      ["were drained", "If us-east1 were drained"],
-      ["were lost", "If us-east1 were lost"],
+      ["If drained", "If us-east1 were drained"],
+      ["If lost", "If us-east1 were lost"],
     ] as const) {
       await page.getByRole("combobox", { name: /^Cluster/ }).selectOption("us-east1");
       await page.getByRole("button", { name: button }).click();
       await page.getByRole("heading", { name: title }).waitFor();
-      await page.getByText("4 replicas of 1 workloads would move").waitFor();
-      await page.getByRole("cell", { name: "us-west1 8" }).waitFor();
+      await page.getByText("4 replicas of 1 workload would move").waitFor();
+      await page.getByRole("row", { name: "us-east1 4 before: 4 0 after: 0 −4" }).waitFor();
+      await page.getByRole("row", { name: "us-west1 4 before: 4 8 after: 8 +4" }).waitFor();
     }
+    assert.equal(await page.getByRole("button", { name: /^Drain/ }).count(), 0, "a loss happens");
     await page.getByLabel("Replicas").fill("20");
-    await page.getByRole("button", { name: "were so many" }).click();
-    await page.getByRole("cell", { name: "us-east1 10, us-west1 10" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("row", { name: "us-east1 4 before: 4 10 after: 10 +6" }).waitFor();
+    await page.getByRole("button", { name: "Scale to 20" }).waitFor();
     const { spec } = await environment.client
       .resource(kinds.deployments)
       .get({ namespace, name: "web" });
@@ -286,7 +366,7 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
     await page.getByRole("button", { name: "Uncordon", exact: true }).waitFor();
     await page.getByRole("button", { name: "Drain…" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("4 replicas of 1 workloads would move").waitFor();
+    await dialog.getByText("4 replicas of 1 workload would move").waitFor();
     await dialog.getByRole("button", { name: "Drain", exact: true }).click();
     await page.getByText(/^Drained:/).waitFor({ timeout: 30_000 });
     const overview = await open("c/root/clusters");
@@ -324,6 +404,41 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
     assert.match(page.url(), /list\/configmaps\?ns=default&labels=a%3Db$/);
   });
 
+  it("what was typed when a token expired is there after the login, and for the same user only", async () => {
+    const accounts = environment.client.resource(kinds.serviceAccounts);
+    const typist = { name: "typist", namespace };
+    const metadata = { name: "typed", namespace };
+    await configMaps().create({ metadata, data: { color: "red" } });
+    const { token } = await serviceAccountToken(environment, "typist", "cluster-admin");
+    const page = await open("c/root/object/configmaps/default/typed?tab=yaml", token);
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    const area = page.getByRole("textbox", { name: "YAML of typed" });
+    await area.fill((await area.inputValue()).replace("color: red", "color: mine"));
+    await accounts.delete(typist);
+    await page.getByRole("button", { name: "Review the change" }).click();
+    await page.getByText("The token has expired or was revoked.").waitFor();
+    assert.equal(await area.isVisible(), false, "the page is not shown to others");
+    assert.deepEqual(await seriousFindings(page), []);
+    const logIn = async (token: string) => {
+      await page.getByRole("textbox", { name: "Token" }).fill(token);
+      await page.keyboard.press("Enter");
+    };
+    await logIn("wrong");
+    await page.getByText("The server does not accept this token.").waitFor();
+    await accounts.create({ metadata: typist });
+    await logIn(await tokenOf(environment, "typist"));
+    // The review that was refused is answered now.
+    await page.locator(".diff .added", { hasText: "color: mine" }).waitFor();
+    await page.locator(".connection.live").waitFor();
+    await accounts.delete(typist);
+    await page.getByRole("button", { name: "Write" }).click();
+    await page.getByText("The token has expired or was revoked.").waitFor();
+    await logIn(environment.token);
+    await page.getByText("kcp-admin").waitFor();
+    await page.getByRole("button", { name: "Edit", exact: true }).waitFor();
+    assert.deepEqual((await configMaps().get(metadata)).data, { color: "red" });
+  });
+
   it("the server restarts under the page: it is said, it heals, and nothing is missed", async () => {
     const page = await open("c/root/list/configmaps?ns=default");
     await page.getByRole("link", { name: "hostile", exact: true }).waitFor();
@@ -336,15 +451,25 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
   });
 
   it("10,000 rows are loaded as one scrolls, few of them exist, and changes do not block", async (test) => {
-    const client = environment.client.inCluster("root:team-a");
+    await environment.client.resource(kinds.workspaces).create({ metadata: { name: "rows" } });
+    const client = environment.client.inCluster("root:rows");
+    await until("the workspace takes objects", async () => {
+      await client.resource(kinds.configMaps).create({ metadata: { name: "first", namespace } });
+      return true;
+    });
     const names = Array.from({ length: 10_000 }, (_, at) => `row-${String(at).padStart(5, "0")}`);
     const rows = client.resource(kinds.configMaps);
     for (let at = 0; at < names.length; at += 200)
       await Promise.all(
         names.slice(at, at + 200).map((name) => rows.create({ metadata: { name, namespace } })),
       );
-    const page = await open("c/root:team-a/list/configmaps?ns=default");
+    const page = await open("c/root:rows/list/configmaps?ns=default");
     await page.getByText(/^500 loaded of about 1000\d$/).waitFor();
+    // A filter finds rows of pages that nobody has scrolled to.
+    const found = await open("c/root:rows/list/configmaps?ns=default&name=row-0999");
+    await found.getByText(/^10 shown of 1000\d objects$/).waitFor();
+    await found.getByRole("link", { name: "row-09999", exact: true }).waitFor();
+    await found.close();
     const scroller = page.getByRole("region", { name: "configmaps: rows" });
     await scroller.focus();
     for (let pagesLeft = 20; pagesLeft > 0; pagesLeft--) {

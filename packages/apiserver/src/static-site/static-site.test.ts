@@ -89,6 +89,20 @@ describe("a StaticSite", () => {
     assert.deepEqual([bare.status, bare.headers["location"]], [308, "/console/"]);
   });
 
+  it("asks for its folder at the first request, and once", async () => {
+    let asked = 0;
+    const folder = async () => {
+      asked++;
+      return undefined;
+    };
+    const site = new StaticSite({ prefix: "/console/", folder, headers: {} });
+    assert.equal(site.has({ target: "/console/" }), true);
+    assert.equal(asked, 0, "nothing is read by a server whose page nobody opens");
+    for (const target of ["/console/", "/console/assets/app-1.js"])
+      await site.serve({ method: "GET", target, headers: {} } as never);
+    assert.equal(asked, 1);
+  });
+
   it("says so where the files are not installed", async () => {
     const site = new StaticSite({ prefix: "/x/", folder: async () => undefined, headers: {} });
     const request = { method: "GET", target: "/x/", headers: {} } as ApiRequest;

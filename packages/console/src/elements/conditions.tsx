@@ -23,16 +23,35 @@ function toneOf({ type, status }: Condition): ToneName {
 
 const order: readonly ToneName[] = ["bad", "warn", "none", "good"];
 
-export function ConditionList({
-  conditions,
-  nowMs,
-}: {
+interface ConditionListProps {
   readonly conditions: readonly Condition[];
   readonly nowMs: number;
-}) {
+  /** Those that are as they should be are folded away. */
+  readonly isBrief?: boolean;
+}
+
+export function ConditionList({ conditions, nowMs, isBrief = false }: ConditionListProps) {
   const sorted = [...conditions].sort(
     (a, b) => order.indexOf(toneOf(a)) - order.indexOf(toneOf(b)),
   );
+  if (!isBrief) return <Conditions conditions={sorted} nowMs={nowMs} />;
+  const isBad = (one: Condition) => ["bad", "warn"].includes(toneOf(one));
+  const bad = sorted.filter(isBad);
+  const rest = sorted.filter((one) => !isBad(one));
+  return (
+    <>
+      {bad.length === 0 ? null : <Conditions conditions={bad} nowMs={nowMs} />}
+      {rest.length === 0 ? null : (
+        <details>
+          <summary>{`${rest.length} conditions are as they should be`}</summary>
+          <Conditions conditions={rest} nowMs={nowMs} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function Conditions({ conditions, nowMs }: Omit<ConditionListProps, "isBrief">) {
   return (
     <table class="small">
       <caption class="hidden">Conditions</caption>
@@ -46,7 +65,7 @@ export function ConditionList({
         </tr>
       </thead>
       <tbody>
-        {sorted.map((one) => (
+        {conditions.map((one) => (
           <tr key={one.type}>
             <th scope="row">{one.type}</th>
             <td>

@@ -27,8 +27,10 @@ interface DataTableProps {
   readonly row: (index: number) => DataRow;
   readonly sort?: { readonly column: string; readonly isDescending: boolean } | undefined;
   readonly onSort?: ((column: string) => void) | undefined;
-  /** Called when the last rows are on the screen. */
+  /** Called when the last rows are on the screen, and again when more were loaded. */
   readonly onEnd?: (() => void) | undefined;
+  /** How many rows were loaded for those that are shown. */
+  readonly loaded?: number | undefined;
   readonly onOpen?: ((address: string) => void) | undefined;
 }
 
@@ -85,7 +87,7 @@ export function DataTable(props: DataTableProps) {
   const isAtEnd = last >= count;
   useEffect(() => {
     if (isAtEnd) props.onEnd?.();
-  }, [isAtEnd, count]);
+  }, [isAtEnd, count, props.loaded]);
   const rows = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
   const onKey = (event: TargetedKeyboardEvent<HTMLElement>) => {
     const page = Math.floor(view.height / rowPixels) - 2;

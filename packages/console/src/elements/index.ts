@@ -2,9 +2,7 @@
 export { type Condition, ConditionList } from "./conditions.tsx";
 export { type DataRow, DataTable, type TableColumn } from "./data-table.tsx";
 export { Dialog } from "./dialog.tsx";
-export { DiffView } from "./diff-view.tsx";
 export { ageText, Field, statusTone, Tone, type ToneName } from "./fields.tsx";
-export { formatYaml } from "./format-yaml.ts";
-export { type Line, lineDiff } from "./line-diff.ts";
 export { Empty, ErrorNotice, KubectlLine, Loading, messageOf } from "./notices.tsx";
 export { formatQuantity, parseQuantity } from "./quantities.ts";
+export { shellLine } from "./shell-line.ts";

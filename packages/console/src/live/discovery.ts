@@ -23,10 +23,13 @@ export function useResources(client: Client): Loaded<readonly ApiResource[]> {
   }, client.basePath);
 }
 
-/** The kind that a name such as `deployments.apps` means; its result is null if there is none. */
-export function useResource(client: Client, name: string): Loaded<ApiResource | null> {
+/**
+ * The kind that a name such as `deployments.apps` means; its result is null if there is none.
+ * Without a name nothing is asked.
+ */
+export function useResource(client: Client, name: string | undefined): Loaded<ApiResource | null> {
   return useLoaded(
-    async (signal) => (await mapperOf(client).resolve(name, { signal })) ?? null,
-    `${client.basePath} ${name}`,
+    async (signal) => (await mapperOf(client).resolve(name ?? "", { signal })) ?? null,
+    name === undefined ? undefined : `${client.basePath} ${name}`,
   );
 }

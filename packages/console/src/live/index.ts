@@ -2,6 +2,6 @@
 export { type Access, useAccess } from "./access.ts";
 export { type Connection, connection, now } from "./connection.ts";
 export { useResource, useResources } from "./discovery.ts";
-export { LiveObjects, useLiveObjects } from "./live-objects.ts";
+export { LiveObjects, nameSelector, useLiveObjects } from "./live-objects.ts";
 export { useLiveTable } from "./live-tables.ts";
 export { type Loaded, useLoaded } from "./loaded.ts";

@@ -5,6 +5,11 @@ import { Informer, type InformerHealth } from "@kcp-ts/sdk/informer";
 import type { LiveSource } from "./connection.ts";
 import { useLive } from "./use-live.ts";
 
+/** Selects the one object of a name: names of some kinds have characters of selectors. */
+export function nameSelector(name: string): string {
+  return `metadata.name=${name.replace(/[\\,=]/g, "\\$&")}`;
+}
+
 /** Keys need a name of the cluster; which one does not matter within one client. */
 const here = "here" as ClusterName;
 

@@ -9,7 +9,7 @@ import {
   selfSubjectRulesReviews,
   subjectAccessReviews,
 } from "@kcp-ts/sdk/kinds";
-import { ErrorNotice, KubectlLine, Loading } from "../elements/index.ts";
+import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
 import { useLoaded, useResources } from "../live/index.ts";
 import { setQuery } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
@@ -97,7 +97,7 @@ function Everyone({ cluster, grants, query }: EveryoneProps) {
   const entering = whoMayEnter(grants);
   return (
     <>
-      <KubectlLine line={lineOf(cluster, subject, kind)} />
+      <KubectlLine line={lineOf(cluster, subject)} />
       <section class="block" aria-labelledby="entry">
         <h2 id="entry">Who may enter this workspace</h2>
         <p>
@@ -222,11 +222,10 @@ async function mayDo(
   return (review.status as { allowed?: boolean } | undefined)?.allowed === true;
 }
 
-function lineOf(cluster: string, subject: string, kind: string): string {
-  const flag = subject.startsWith("User ") ? ` --as ${subject.slice(5)}` : "";
-  return flag === ""
-    ? `kubectl ws :${cluster} && kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A`
-    : `kubectl ws :${cluster} && kubectl auth can-i --list${flag}${kind}`;
+function lineOf(cluster: string, subject: string): string {
+  return subject.startsWith("User ")
+    ? shellLine`kubectl ws :${cluster} && kubectl auth can-i --list --as ${subject.slice(5)}`
+    : shellLine`kubectl ws :${cluster} && kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A`;
 }
 
 interface MatrixProps {
@@ -305,7 +304,9 @@ function OwnRules({
   }, `${cluster} ${namespace}`);
   return (
     <>
-      <KubectlLine line={`kubectl ws :${cluster} && kubectl auth can-i --list -n ${namespace}`} />
+      <KubectlLine
+        line={shellLine`kubectl ws :${cluster} && kubectl auth can-i --list -n ${namespace}`}
+      />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <label>
           Namespace

@@ -4,7 +4,7 @@ import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
-import { DataTable, ErrorNotice, KubectlLine, Tone } from "../elements/index.ts";
+import { DataTable, ErrorNotice, KubectlLine, shellLine, Tone } from "../elements/index.ts";
 import { setQuery } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import { streamedLines } from "../streams/index.ts";
@@ -115,7 +115,7 @@ export function AuditScreen({ route: { query } }: ScreenProps) {
         ) : null}
       </header>
       <KubectlLine
-        line={`kubectl --context shard-base get --raw '/audit${of === "" ? "" : `?cluster=${of}`}'`}
+        line={shellLine`kubectl --context shard-base get --raw ${of === "" ? "/audit" : `/audit?cluster=${of}`}`}
       />
       {error !== undefined ? (
         <Unreadable error={error} />

@@ -2,7 +2,7 @@
 import type { ApiResource } from "@kcp-ts/sdk/discovery";
 import type { LiveTableRow } from "@kcp-ts/sdk/informer";
 import { useState } from "preact/hooks";
-import { Dialog, ErrorNotice, KubectlLine } from "../elements/index.ts";
+import { Dialog, ErrorNotice, KubectlLine, shellLine } from "../elements/index.ts";
 import { useSession } from "../session/index.ts";
 import { parseLabelChanges } from "./decisions.ts";
 
@@ -110,7 +110,7 @@ export function LabelSelected(props: BulkDialogProps) {
         <Names rows={rows} />
         <Outcome errors={errors} done={done} of={rows.length} />
         <KubectlLine
-          line={`kubectl label ${resource.singular} ${rows[0]?.metadata.name ?? ""} ${text}`}
+          line={shellLine`kubectl label ${resource.singular} ${rows[0]?.metadata.name ?? ""} ${text.split(/[\s,]+/).filter((part) => part !== "")}`}
         />
         <footer>
           <button

@@ -1,7 +1,7 @@
 /** What a provider asks to see and change in this workspace, and the decision about it. */
 import { type APIBinding, apiBindings } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
-import { Dialog, ErrorNotice, KubectlLine, Loading, Tone } from "../elements/index.ts";
+import { Dialog, ErrorNotice, KubectlLine, Loading, shellLine, Tone } from "../elements/index.ts";
 import { useAccess, useLoaded, useResource } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
 import { type Claim, claimsOf, type Decided, decide } from "./decisions.ts";
@@ -164,7 +164,7 @@ function AcceptDialog({ cluster, binding, claim, onClose, onAccept }: AcceptDial
         {isValid ? null : <p role="alert">Labels are written as app=web,tier=front.</p>}
         <Revealed cluster={cluster} claim={claim} labels={isValid ? text : ""} />
         <KubectlLine
-          line={`kubectl kcp claims accept ${binding.metadata.name} --resource ${nameOf(claim)}`}
+          line={shellLine`kubectl kcp claims accept ${binding.metadata.name} --resource ${nameOf(claim)}`}
         />
         <footer>
           <button type="submit" class="primary" disabled={!isValid}>

@@ -9,9 +9,10 @@ import {
   Field,
   KubectlLine,
   Loading,
+  shellLine,
   Tone,
 } from "../elements/index.ts";
-import { now, useAccess, useLiveObjects, useLoaded } from "../live/index.ts";
+import { nameSelector, now, useAccess, useLiveObjects, useLoaded } from "../live/index.ts";
 import { type Route, useDialog } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import { ClusterApis, ClusterLeases } from "./cluster-apis.tsx";
@@ -23,7 +24,7 @@ import { PlanView } from "./plan-view.tsx";
 
 export function ClusterScreen({ route: { cluster, name = "", query } }: ScreenProps) {
   const client = useSession().clientIn(cluster);
-  const selector = { fieldSelector: `metadata.name=${name}` };
+  const selector = { fieldSelector: nameSelector(name) };
   const live = useLiveObjects<SyncTarget>(client, syncTargets, selector);
   const target = live?.objects[0];
   const { hasSynced, lastError } = live?.health ?? {};
@@ -33,7 +34,9 @@ export function ClusterScreen({ route: { cluster, name = "", query } }: ScreenPr
         <h1>{`Cluster ${name}`}</h1>
         {target === undefined ? null : <Actions cluster={cluster} target={target} query={query} />}
       </header>
-      <KubectlLine line={`kubectl ws :${cluster} && kubectl describe synctarget ${name}`} />
+      <KubectlLine
+        line={shellLine`kubectl ws :${cluster} && kubectl describe synctarget ${name}`}
+      />
       {target !== undefined ? (
         <Target cluster={cluster} target={target} />
       ) : hasSynced === true ? (
@@ -68,7 +71,11 @@ function Target({ cluster, target }: TargetProps) {
           <Field name="Mode">{spec.mode ?? "Push"}</Field>
           <Field name="Synced">{`${syncedResources.length} kinds`}</Field>
         </dl>
-        <ConditionList conditions={(status.conditions ?? []) as Condition[]} nowMs={now.value} />
+        <ConditionList
+          conditions={(status.conditions ?? []) as Condition[]}
+          nowMs={now.value}
+          isBrief
+        />
       </section>
       {spec.drain === undefined ? null : <Drain target={target} />}
       <section class="block" aria-labelledby="capacity">
@@ -119,7 +126,7 @@ function Drain({ target: { metadata, status = {} } }: { readonly target: SyncTar
           </ul>
         </>
       )}
-      <KubectlLine line={`kubectl kcp uncordon ${metadata.name}`} />
+      <KubectlLine line={shellLine`kubectl kcp uncordon ${metadata.name}`} />
     </section>
   );
 }
@@ -187,7 +194,7 @@ function DrainDialog({ cluster, name, onClose, onDrain }: DrainDialogProps) {
       {error === undefined ? null : <ErrorNotice error={error} />}
       {result === undefined && error === undefined ? <Loading what="what would move" /> : null}
       {result === undefined ? null : <PlanView plan={result} />}
-      <KubectlLine line={`kubectl kcp drain ${name}`} />
+      <KubectlLine line={shellLine`kubectl kcp drain ${name}`} />
       <footer>
         <button type="button" class="primary" onClick={onDrain}>
           Drain

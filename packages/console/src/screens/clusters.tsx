@@ -8,6 +8,7 @@ import {
   KubectlLine,
   Loading,
   parseQuantity,
+  shellLine,
   Tone,
 } from "../elements/index.ts";
 import { now, useAccess, useLiveObjects } from "../live/index.ts";
@@ -37,7 +38,7 @@ export function ClustersScreen({ route: { cluster, query } }: ScreenProps) {
           Register cluster
         </button>
       </header>
-      <KubectlLine line={`kubectl ws :${cluster} && kubectl get synctargets`} />
+      <KubectlLine line={shellLine`kubectl ws :${cluster} && kubectl get synctargets`} />
       <Targets cluster={cluster} live={live} />
       {isRegistering ? <Register cluster={cluster} onClose={() => setRegistering(false)} /> : null}
     </>

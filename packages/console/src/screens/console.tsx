@@ -6,7 +6,6 @@ import { connection } from "../live/index.ts";
 import { formatRoute, goTo, parentOf, type Route, route } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import { lazily } from "./lazily.tsx";
-import { ListScreen } from "./list.tsx";
 import { Login } from "./login.tsx";
 import { Tree } from "./tree.tsx";
 import { WorkspaceScreen } from "./workspace.tsx";
@@ -15,6 +14,7 @@ export interface ScreenProps {
   readonly route: Route;
 }
 
+const ListScreen = lazily(async () => (await import("./list.tsx")).ListScreen);
 const GoTo = lazily(async () => (await import("./go-to.tsx")).GoTo);
 
 const placementList = { resource: "workloadplacements.scheduling.kcp.io" };
@@ -48,9 +48,20 @@ export function Console() {
   }, [place, state.kind]);
   if (state.kind === "starting") return <Loading what="the console" />;
   if (state.kind === "failed") return <ErrorNotice error={new Error(state.message)} />;
-  if (state.kind === "login") return <Login message={state.message} />;
+  const isWaiting = state.kind === "login";
+  const user = isWaiting ? state.expiredUser : state.user;
+  const login = isWaiting ? <Login message={state.message} /> : null;
+  if (user === undefined) return login;
   if (place === undefined) return <Loading what="the console" />;
-  return <Frame place={place} user={state.user} />;
+  // The page of a user whose token has expired waits: what was typed is there after the login.
+  return (
+    <>
+      <div key={user} class={isWaiting ? "waiting" : "present"} inert={isWaiting}>
+        <Frame place={place} user={user} />
+      </div>
+      {login}
+    </>
+  );
 }
 
 const sections = [
@@ -66,8 +77,11 @@ const sections = [
 function Frame({ place, user }: { readonly place: Route; readonly user: string }) {
   const session = useSession();
   const [isSearching, setSearching] = useState(false);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  useEffect(() => setMenuOpen(false), [place]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
+      if (event.key === "Escape") setMenuOpen(false);
       const isTyping = (event.target as Element | null)?.closest("input, textarea, select, dialog");
       const isShortcut = event.key === "k" && (event.ctrlKey || event.metaKey);
       if (!isShortcut && (event.key !== "/" || isTyping)) return;
@@ -85,6 +99,15 @@ function Frame({ place, user }: { readonly place: Route; readonly user: string }
         Skip to the page
       </a>
       <header class="top">
+        <button
+          type="button"
+          class="menu"
+          aria-expanded={isMenuOpen}
+          aria-controls="side"
+          onClick={() => setMenuOpen(!isMenuOpen)}
+        >
+          Menu
+        </button>
         <a class="brand" href={formatRoute({ screen: "workspace", cluster: "root" })}>
           kcp
         </a>
@@ -103,7 +126,7 @@ function Frame({ place, user }: { readonly place: Route; readonly user: string }
           </button>
         ) : null}
       </header>
-      <nav class="side" aria-label="Workspace">
+      <nav id="side" class={isMenuOpen ? "side open" : "side"} aria-label="Workspace">
         <ul class="sections">
           {sections.map(([screen, title]) => (
             <li key={screen}>

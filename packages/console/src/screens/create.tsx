@@ -2,11 +2,11 @@
 import { type DynamicObject, resourcePath } from "@kcp-ts/sdk/client";
 import type { ApiResource } from "@kcp-ts/sdk/discovery";
 import { useState } from "preact/hooks";
-import { DiffView, ErrorNotice, formatYaml, KubectlLine, Loading } from "../elements/index.ts";
+import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
 import { useResource } from "../live/index.ts";
 import { formatRoute, goTo } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
-import { YamlField } from "../yaml-help/index.ts";
+import { DiffView, formatYaml, YamlField } from "../yaml-help/index.ts";
 import type { ScreenProps } from "./console.tsx";
 
 export function CreateScreen({ route: { cluster, resource: name = "" } }: ScreenProps) {
@@ -57,7 +57,9 @@ function CreateForm({
   return (
     <>
       <h1>{`Create ${kind}`}</h1>
-      <KubectlLine line={`kubectl ws :${cluster} && kubectl create -f ${resource.singular}.yaml`} />
+      <KubectlLine
+        line={shellLine`kubectl ws :${cluster} && kubectl create -f ${resource.singular}.yaml`}
+      />
       {namespaced ? (
         <form class="filters" onSubmit={(event) => event.preventDefault()}>
           <label>

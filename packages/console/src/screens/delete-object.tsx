@@ -1,6 +1,6 @@
 /** Deleting one object, after the server has said that it would. */
 import { useState } from "preact/hooks";
-import { Dialog, ErrorNotice, KubectlLine, Loading } from "../elements/index.ts";
+import { Dialog, ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
 import { useLoaded } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
 import type { ObjectProps } from "./object.tsx";
@@ -19,7 +19,7 @@ export function DeleteObject({ cluster, resource, object, onClose, onDeleted }: 
     await client.delete(target, { dryRun: true, preconditions: { uid }, signal });
     return true;
   }, uid);
-  const flag = namespace === undefined ? "" : ` -n ${namespace}`;
+  const flags = namespace === undefined ? [] : ["-n", namespace];
   return (
     <Dialog title={`Delete ${resource.kind} ${name}`} onClose={onClose}>
       {trial.error === undefined ? null : <ErrorNotice error={trial.error} />}
@@ -32,7 +32,7 @@ export function DeleteObject({ cluster, resource, object, onClose, onDeleted }: 
         </p>
       ) : null}
       {error === undefined ? null : <ErrorNotice error={error} />}
-      <KubectlLine line={`kubectl delete ${resource.singular}${flag} ${name}`} />
+      <KubectlLine line={shellLine`kubectl delete ${resource.singular} ${flags} ${name}`} />
       <footer>
         <button
           type="button"

@@ -6,10 +6,10 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import type { DynamicObject } from "@kcp-ts/sdk/client";
 import { resourcePath } from "@kcp-ts/sdk/client";
 import { useState } from "preact/hooks";
-import { DiffView, ErrorNotice, formatYaml } from "../elements/index.ts";
+import { ErrorNotice } from "../elements/index.ts";
 import { useAccess } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
-import { YamlField } from "../yaml-help/index.ts";
+import { DiffView, formatYaml, YamlField } from "../yaml-help/index.ts";
 import type { ObjectProps } from "./object.tsx";
 
 /** What the user works on: the text, and the state of the object that the text began from. */

@@ -1,17 +1,14 @@
 /** Go to a workspace, a kind, an object or a page, by typing some of its name. */
-import { syncTargets, workspaces } from "@kcp-ts/sdk/kinds";
+import type { KubernetesObject, Resource } from "@kcp-ts/sdk/client";
+import type { ApiResource } from "@kcp-ts/sdk/discovery";
+import { syncTargets, workloadPlacements, workspaces } from "@kcp-ts/sdk/kinds";
 import type { TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import { Dialog } from "../elements/index.ts";
-import { useLoaded, useResources } from "../live/index.ts";
+import { useLoaded, useResource, useResources } from "../live/index.ts";
 import { formatRoute, type Route } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
-
-interface Place {
-  readonly kind: string;
-  readonly title: string;
-  readonly address: string;
-}
+import { matching, type Place, spelled, startOf } from "./places.ts";
 
 interface GoToProps {
   readonly place: Route;
@@ -19,12 +16,15 @@ interface GoToProps {
   readonly onGo: (address: string) => void;
 }
 
-const shownMax = 12;
-
 export function GoTo({ place, onClose, onGo }: GoToProps) {
   const [text, setText] = useState("");
   const [selected, setSelected] = useState(0);
-  const found = matching(usePlaces(place), text.trim(), place.cluster);
+  const typed = text.trim();
+  const places = usePlaces(place);
+  const begun = useBegun(typed, place.cluster);
+  // What is spelled is known to be missing only if all that could be there was listed.
+  const exact = begun.isComplete ? [] : spelled(typed, place.cluster);
+  const found = matching([...begun.places, ...places], typed, exact);
   const at = Math.min(selected, found.length - 1);
   const go = (one: Place | undefined) => {
     if (one === undefined) return;
@@ -73,25 +73,36 @@ export function GoTo({ place, onClose, onGo }: GoToProps) {
   );
 }
 
+/** Of a kind: what is behind them is found by its beginning, or by its whole name. */
+const listedMax = 500;
+
+function workspacePlace(path: string): Place {
+  const address = formatRoute({ screen: "workspace", cluster: path });
+  return { kind: "workspace", title: path, address };
+}
+
 /** Everything that can be named in the current workspace. */
 function usePlaces({ cluster }: Route): readonly Place[] {
   const client = useSession().clientIn(cluster);
   const kinds = useResources(client).result ?? [];
-  const children = useLoaded(
-    (signal) => client.resource(workspaces).listMetadata({ limit: 500, signal }),
-    cluster,
-  ).result;
-  const targets = useLoaded(
-    (signal) => client.resource(syncTargets).listMetadata({ limit: 500, signal }),
-    cluster,
-  ).result;
+  const listed = <Kind extends KubernetesObject>(resource: Resource<Kind>) =>
+    useLoaded(
+      (signal) => client.resource(resource).listMetadata({ limit: listedMax, signal }),
+      `${cluster} ${resource.resource}`,
+    ).result;
+  const children = listed(workspaces);
+  const placements = listed(workloadPlacements);
+  const targets = listed(syncTargets);
   const pages = ["clusters", "placements", "sharing", "access", "usage", "audit"] as const;
   const query = { do: "create" };
   return [
-    ...(children?.items ?? []).map(({ metadata: { name } }) => ({
-      kind: "workspace",
-      title: `${cluster}:${name}`,
-      address: formatRoute({ screen: "workspace", cluster: `${cluster}:${name}` }),
+    ...(children?.items ?? []).map(({ metadata: { name } }) =>
+      workspacePlace(`${cluster}:${name}`),
+    ),
+    ...(placements?.items ?? []).map(({ metadata: { name, namespace } }) => ({
+      kind: "placement",
+      title: `${name} in ${namespace}`,
+      address: formatRoute({ screen: "placement", cluster, namespace, name }),
     })),
     ...pages.map((screen) => ({
       kind: "page",
@@ -139,33 +150,40 @@ function usePlaces({ cluster }: Route): readonly Place[] {
   ];
 }
 
-function matching(places: readonly Place[], text: string, cluster: string): readonly Place[] {
-  const words = text.toLowerCase().split(/\s+/);
-  const begins = (title: string) => (title.toLowerCase().startsWith(text.toLowerCase()) ? 0 : 1);
-  const named = places
-    .filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)))
-    .sort((a, b) => begins(a.title) - begins(b.title));
-  return [...spelled(text, cluster), ...named].slice(0, shownMax);
+interface Begun {
+  readonly places: readonly Place[];
+  readonly isComplete: boolean;
 }
 
-/** `root:org`, `deployment/web` and `deployment/shop/web` are places without being looked up. */
-function spelled(text: string, cluster: string): readonly Place[] {
-  const [kind, ...rest] = text.split("/");
-  const name = rest.at(-1);
-  if (kind && name && rest.length <= 2) {
-    const namespace = rest.length === 2 ? rest[0] : "default";
-    const query = { guess: rest.length === 1 ? "namespace" : "" };
-    const address = formatRoute({
-      screen: "object",
-      cluster,
-      resource: kind,
-      namespace,
-      name,
-      query,
-    });
-    return [{ kind: "object", title: text, address }];
-  }
-  if (!/^[a-z0-9][a-z0-9-]*(?::[a-z0-9-]+)+$|^root$/.test(text)) return [];
-  const address = formatRoute({ screen: "workspace", cluster: text });
-  return [{ kind: "workspace", title: text, address }];
+/** What a text begins to spell: children of the workspace before its last colon, or objects. */
+function useBegun(text: string, cluster: string): Begun {
+  const session = useSession();
+  const { parent, kind, namespace } = startOf(text);
+  const children = useLoaded(
+    (signal) =>
+      session
+        .clientIn(parent ?? "")
+        .resource(workspaces)
+        .listMetadata({ limit: listedMax, signal }),
+    parent,
+  ).result;
+  const client = session.clientIn(cluster);
+  const resource = useResource(client, kind).result ?? undefined;
+  const scope = resource?.namespaced === true ? namespace : undefined;
+  const objects = useLoaded(
+    (signal) =>
+      client
+        .resource(resource as ApiResource)
+        .listMetadata({ limit: listedMax, namespace: scope, signal }),
+    resource && `${cluster} ${kind} ${scope}`,
+  ).result;
+  const listed = parent === undefined ? objects : children;
+  const places = (listed?.items ?? []).map(({ metadata }): Place => {
+    const { name, namespace: own } = metadata;
+    if (parent !== undefined) return workspacePlace(`${parent}:${name}`);
+    const title = [kind, own, name].filter(Boolean).join("/");
+    const place = { screen: "object", cluster, resource: kind, namespace: own, name } as const;
+    return { kind: "object", title, address: formatRoute(place) };
+  });
+  return { places, isComplete: listed !== undefined && !listed.metadata.continue };
 }

@@ -2,7 +2,7 @@
 import type { ApiResource } from "@kcp-ts/sdk/discovery";
 import type { LiveTableRow } from "@kcp-ts/sdk/informer";
 import { useState } from "preact/hooks";
-import { ErrorNotice, KubectlLine, Loading } from "../elements/index.ts";
+import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
 import { useAccess, useResource } from "../live/index.ts";
 import { formatRoute, setQuery } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
@@ -77,7 +77,7 @@ function KindList({ route: { cluster, query }, resource }: KindListProps) {
           }
           empty={{
             what: `There is no ${resource.kind} here${Object.keys(query).length > 0 ? " that these filters select" : ""}.`,
-            next: `kubectl create -f ${resource.singular}.yaml`,
+            next: shellLine`kubectl create -f ${resource.singular}.yaml`,
           }}
         />
       </section>
@@ -102,11 +102,14 @@ function kubectlGet(
   isNamespaced: boolean,
   { ns = "", labels = "", fields = "" }: Readonly<Record<string, string>>,
 ): string {
-  const namespace = isNamespaced ? (ns === "" ? " -A" : ` -n ${ns}`) : "";
-  const selectors = `${labels && ` -l '${labels}'`}${fields && ` --field-selector '${fields}'`}`;
-  const server = cluster === "*" ? ' --server "$SERVER/clusters/*"' : "";
-  const ws = cluster === "*" ? "" : `kubectl ws :${cluster} && `;
-  return `${ws}kubectl get ${plural}${server}${namespace}${selectors}`;
+  const flags = [
+    ...(isNamespaced ? (ns === "" ? ["-A"] : ["-n", ns]) : []),
+    ...(labels === "" ? [] : ["-l", labels]),
+    ...(fields === "" ? [] : ["--field-selector", fields]),
+  ];
+  return cluster === "*"
+    ? shellLine`kubectl get ${plural} --server "$SERVER/clusters/*" ${flags}`
+    : shellLine`kubectl ws :${cluster} && kubectl get ${plural} ${flags}`;
 }
 
 function Filters({

@@ -19,7 +19,13 @@ export function Login({ message }: { readonly message: string | undefined }) {
       <main class="login">
         <h1>kcp</h1>
         <p role="alert">{message}</p>
-        <button type="button" onClick={() => location.reload()}>
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            session.logInAgain().catch(() => undefined);
+          }}
+        >
           Try again
         </button>
       </main>

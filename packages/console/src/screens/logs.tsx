@@ -3,8 +3,8 @@ import { type DynamicObject, defineResource } from "@kcp-ts/sdk/client";
 import type { ApiResource } from "@kcp-ts/sdk/discovery";
 import { type Pod, pods } from "@kcp-ts/sdk/kinds";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ErrorNotice, KubectlLine, Loading } from "../elements/index.ts";
-import { useLiveObjects, useLoaded, useResource } from "../live/index.ts";
+import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
+import { nameSelector, useLiveObjects, useLoaded, useResource } from "../live/index.ts";
 import { formatRoute, setQuery } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import { LogFollower, type LogSource } from "../streams/index.ts";
@@ -24,7 +24,7 @@ export function LogsScreen({ route }: ScreenProps) {
   const title = isPod ? `Logs of ${name}` : `Logs of the Pods of ${name}`;
   const type = isPod ? name : `${resource?.singular ?? kind}/${name}`;
   const { c: container = "" } = route.query;
-  const flags = container === "" ? "--all-containers" : `-c ${container}`;
+  const flags = container === "" ? ["--all-containers"] : ["-c", container];
   return (
     <>
       <header class="title">
@@ -37,7 +37,7 @@ export function LogsScreen({ route }: ScreenProps) {
         </a>
       </header>
       <KubectlLine
-        line={`kubectl ws :${cluster} && kubectl logs -n ${namespace} ${type} ${flags} --prefix -f`}
+        line={shellLine`kubectl ws :${cluster} && kubectl logs -n ${namespace} ${type} ${flags} --prefix -f`}
       />
       {error !== undefined ? <ErrorNotice error={error} /> : null}
       {resource === undefined && error === undefined ? <Loading what="the workload" /> : null}
@@ -54,7 +54,7 @@ function Selected({ route, resource }: SelectedProps) {
   const client = useSession().clientIn(cluster);
   const isPod = resource.resource === "pods";
   const selector = useLoaded(async (signal) => {
-    if (isPod) return { fieldSelector: `metadata.name=${name}` };
+    if (isPod) return { fieldSelector: nameSelector(name) };
     const type = defineResource<DynamicObject>(resource as never);
     const workload = await client.resource(type).get({ namespace, name }, { signal });
     return { labelSelector: labelSelectorOf(workload) };

@@ -1,7 +1,8 @@
 /** The live table of a kind: the server's columns, a link for each row, pages as one scrolls. */
 import type { Resource, TableColumn as ServerColumn } from "@kcp-ts/sdk/client";
 import { clusterAnnotation } from "@kcp-ts/sdk/client";
-import type { LiveTableRow } from "@kcp-ts/sdk/informer";
+import type { LiveTable, LiveTableRow } from "@kcp-ts/sdk/informer";
+import { useState } from "preact/hooks";
 import {
   ageText,
   DataTable,
@@ -37,6 +38,7 @@ export function ObjectTable(props: ObjectTableProps) {
     fieldSelector: fields,
     namespace: resource.namespaced ? ns : undefined,
   });
+  const [pageError, setPageError] = useState<unknown>(undefined);
   const { lastError, hasSynced } = live?.health ?? {};
   if (live === undefined || (!hasSynced && live.rows.length === 0))
     return lastError === undefined ? (
@@ -51,6 +53,9 @@ export function ObjectTable(props: ObjectTableProps) {
   const columns = columnsOf(shown, live.rows, props);
   const { sort = "" } = query;
   const onSort = (column: string) => setQuery({ sort: sort === column ? `-${column}` : column });
+  const loadMore = () => {
+    live.loadMore().then(() => setPageError(undefined), setPageError);
+  };
   const row = (index: number) => {
     const one = rows[index] as LiveTableRow;
     return {
@@ -65,7 +70,7 @@ export function ObjectTable(props: ObjectTableProps) {
     };
   };
   if (live.rows.length === 0) return <Empty {...empty} />;
-  const all = live.rows.length + live.remaining;
+  // A filter of the page looks through all rows: pages are loaded until the screen is full.
   return (
     <>
       <DataTable
@@ -79,17 +84,29 @@ export function ObjectTable(props: ObjectTableProps) {
             : { column: sort.replace(/^-/, ""), isDescending: sort.startsWith("-") }
         }
         onSort={onSort}
-        onEnd={() => {
-          live.loadMore().catch(() => undefined);
-        }}
+        loaded={live.rows.length}
+        onEnd={loadMore}
         onOpen={goTo}
       />
       <p class="count" role="status">
         {rows.length === live.rows.length ? "" : `${rows.length} shown of `}
-        {live.remaining === 0 ? `${all} objects` : `${live.rows.length} loaded of about ${all}`}
+        {countText(live)}
       </p>
+      {pageError === undefined ? null : (
+        <>
+          <ErrorNotice error={pageError} />
+          <button type="button" onClick={loadMore}>
+            Load more
+          </button>
+        </>
+      )}
     </>
   );
+}
+
+function countText({ rows, remaining }: LiveTable): string {
+  const all = rows.length + remaining;
+  return remaining === 0 ? `${all} objects` : `${rows.length} loaded of about ${all}`;
 }
 
 /** The server's columns, behind those that say where the object is. */

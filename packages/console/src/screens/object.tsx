@@ -10,9 +10,10 @@ import {
   Field,
   KubectlLine,
   Loading,
+  shellLine,
   Tone,
 } from "../elements/index.ts";
-import { now, useAccess, useLiveObjects, useResource } from "../live/index.ts";
+import { nameSelector, now, useAccess, useLiveObjects, useResource } from "../live/index.ts";
 import { formatRoute, goTo, route as place, setQuery } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import type { ScreenProps } from "./console.tsx";
@@ -48,15 +49,15 @@ function OneObject({ route, resource }: ScreenProps & { readonly resource: ApiRe
   const client = useSession().clientIn(cluster);
   const live = useLiveObjects<DynamicObject>(client, resource as never, {
     namespace,
-    fieldSelector: `metadata.name=${name}`,
+    fieldSelector: nameSelector(name),
   });
   const object = live?.objects[0];
   const { lastError, hasSynced } = live?.health ?? {};
   const tab = query["tab"] ?? "";
   const title = [namespace, name].filter(Boolean).join("/");
-  const flag = namespace === undefined ? "" : ` -n ${namespace}`;
+  const flags = namespace === undefined ? [] : ["-n", namespace];
   const kind = resource.group === "" ? resource.resource : `${resource.resource}.${resource.group}`;
-  const line = `kubectl ws :${cluster} && kubectl get ${kind}${flag} ${name} -o yaml`;
+  const line = shellLine`kubectl ws :${cluster} && kubectl get ${kind} ${flags} ${name} -o yaml`;
   return (
     <>
       <header class="title">

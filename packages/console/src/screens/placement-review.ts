@@ -1,7 +1,7 @@
 /** What-if questions about placement, which the server answers: nothing is stored. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { Client } from "@kcp-ts/sdk/client";
-import { type PlacementReview, placementReviews } from "@kcp-ts/sdk/kinds";
+import { type PlacementReview, placementReviews, type WorkloadPlacement } from "@kcp-ts/sdk/kinds";
 
 export type PlannedChange = NonNullable<PlacementReview["spec"]["plan"]>;
 
@@ -38,6 +38,15 @@ export interface Explanation {
     readonly capacity?: number;
     readonly reasons: readonly string[];
   }[];
+}
+
+/** What a placement places. */
+export function workloadOf({ spec, metadata }: WorkloadPlacement) {
+  const { apiVersion, kind, name } = spec.workloadRef;
+  const [version = "", group = ""] = apiVersion.split("/").reverse();
+  const { namespace = "" } = metadata;
+  const type = group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
+  return { group, version, kind, name, namespace, type };
 }
 
 async function review(client: Client, spec: PlacementReview["spec"]): Promise<JsonObject> {

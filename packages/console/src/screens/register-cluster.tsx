@@ -19,9 +19,10 @@ import {
   syncTargets,
 } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
-import { Dialog, ErrorNotice, formatYaml, KubectlLine, Loading } from "../elements/index.ts";
+import { Dialog, ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
 import { useLiveObjects, useLoaded } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
+import { formatYaml } from "../yaml-help/index.ts";
 
 /** Of the agents' ServiceAccounts. */
 const namespace = "default";
@@ -88,7 +89,7 @@ export function RegisterCluster({ cluster, onClose }: RegisterProps) {
 }
 
 function syncLine(name: string): string {
-  return `kubectl kcp workload sync ${name} -o ${name}.yaml`;
+  return shellLine`kubectl kcp workload sync ${name} -o ${`${name}.yaml`}`;
 }
 
 /** A SyncTarget that waits for its agent may be registered again, to see its manifest. */

@@ -4,7 +4,7 @@ import type { ApiResource } from "@kcp-ts/sdk/discovery";
 import { type WorkloadPlacement, workloadPlacements } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
 import { ErrorNotice, Tone } from "../elements/index.ts";
-import { useLiveObjects, useLoaded, useResources } from "../live/index.ts";
+import { nameSelector, useLiveObjects, useLoaded, useResources } from "../live/index.ts";
 import { formatRoute } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import type { ObjectProps } from "./object.tsx";
@@ -139,7 +139,7 @@ export function PlacementSummary({ cluster, object }: ObjectProps) {
   const live = useLiveObjects<WorkloadPlacement>(
     useSession().clientIn(cluster),
     workloadPlacements,
-    { namespace, fieldSelector: `metadata.name=${placement}` },
+    { namespace, fieldSelector: nameSelector(placement) },
   );
   const clusters = live?.objects[0]?.status?.clusters ?? [];
   if (clusters.length === 0) return null;

@@ -15,6 +15,7 @@ import {
   ErrorNotice,
   KubectlLine,
   Loading,
+  shellLine,
   Tone,
 } from "../elements/index.ts";
 import { useLiveObjects, useLoaded } from "../live/index.ts";
@@ -27,7 +28,7 @@ export function SharingScreen({ route: { cluster } }: ScreenProps) {
   return (
     <>
       <h1>Sharing</h1>
-      <KubectlLine line={`kubectl ws :${cluster} && kubectl get apiexports,apibindings`} />
+      <KubectlLine line={shellLine`kubectl ws :${cluster} && kubectl get apiexports,apibindings`} />
       <Bindings cluster={cluster} />
       <Exports cluster={cluster} />
     </>

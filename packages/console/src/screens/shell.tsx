@@ -1,8 +1,8 @@
 /** A command in a container of a Pod, in a terminal. */
 import { type Pod, pods } from "@kcp-ts/sdk/kinds";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ErrorNotice, KubectlLine, Loading } from "../elements/index.ts";
-import { useAccess, useLiveObjects } from "../live/index.ts";
+import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
+import { nameSelector, useAccess, useLiveObjects } from "../live/index.ts";
 import { formatRoute } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import { CommandSession, Screen, TerminalView } from "../terminal/index.ts";
@@ -12,10 +12,7 @@ const scrollbackMax = 5000;
 
 export function ShellScreen({ route: { cluster, namespace = "", name = "" } }: ScreenProps) {
   const client = useSession().clientIn(cluster);
-  const live = useLiveObjects<Pod>(client, pods, {
-    namespace,
-    fieldSelector: `metadata.name=${name}`,
-  });
+  const live = useLiveObjects<Pod>(client, pods, { namespace, fieldSelector: nameSelector(name) });
   const pod = live?.objects[0];
   const { hasSynced, lastError } = live?.health ?? {};
   return (
@@ -67,7 +64,7 @@ function Commands({ cluster, pod }: CommandsProps) {
     const parts = words.split(/\s+/).filter((word) => word !== "");
     setCommand({ container, words: parts, run: (command?.run ?? 0) + 1 });
   };
-  const line = `kubectl ws :${cluster} && kubectl exec -it -n ${namespace} ${name} -c ${container} -- ${words}`;
+  const line = shellLine`kubectl ws :${cluster} && kubectl exec -it -n ${namespace} ${name} -c ${container} -- ${words.split(/\s+/)}`;
   return (
     <>
       <KubectlLine line={line} />

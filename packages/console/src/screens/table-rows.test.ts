@@ -30,6 +30,25 @@ describe("rows of a list", () => {
     assert.deepEqual(names({ wrong: "true" }), ["a-2"]);
   });
 
+  it("are wrong when less is there than is desired, or an Event warns, and not by a reason", () => {
+    const wrong = (cells: Readonly<Record<string, string | number>>) =>
+      looksWrong(
+        Object.keys(cells).map((name) => ({ name, type: "string" })),
+        Object.values(cells),
+      );
+    const reason = { Reason: "PartiallyScheduled" };
+    assert.equal(wrong({ Desired: 8, Scheduled: 8, Ready: 7, ...reason }), true);
+    assert.equal(wrong({ Desired: 8, Scheduled: 8, Ready: "" }), true);
+    assert.equal(
+      wrong({ Desired: 8, Scheduled: 8, Ready: 8, Reason: "AllReplicasScheduled" }),
+      false,
+    );
+    assert.equal(wrong({ Ready: "True", Status: "Ready", Reason: "ClusterReady" }), false);
+    assert.equal(wrong({ Ready: "False", Status: "Unreachable" }), true);
+    assert.equal(wrong({ Type: "Warning", Reason: "BackOff" }), true);
+    assert.equal(wrong({ Type: "Normal", Reason: "Created" }), false);
+  });
+
   it("are found by name and sorted as people count, ages by time", () => {
     assert.deepEqual(names({ name: "a" }), ["a-10", "a-2"]);
     assert.deepEqual(names({ sort: "Name" }), ["a-2", "a-10", "b"]);

@@ -13,14 +13,19 @@ export interface RowQuery {
 
 const fine =
   /^(?:true|ready|running|active|bound|completed?|succeeded|stable|available|normal|allreplicasscheduled|\s*)$/i;
-const stateColumn = /^(?:ready|status|phase|reason|available|synced|scheduled)$/i;
+const stateColumn = /^(?:ready|status|phase|available|synced|scheduled)$/i;
+/** Columns that count what the column `Desired` wants. */
+const countColumn = /^(?:scheduled|current|ready|available)$/i;
 
 /** A row whose columns of state say that something is not as it should be. */
 export function looksWrong(columns: readonly TableColumn[], cells: readonly JsonValue[]): boolean {
+  const desired = cells[columns.findIndex(({ name }) => name === "Desired")];
   return columns.some(({ name }, at) => {
     const text = String(cells[at] ?? "");
     const ratio = /^(\d+)\/(\d+)$/.exec(text);
     if (ratio !== null) return ratio[1] !== ratio[2];
+    if (countColumn.test(name) && typeof desired === "number") return Number(text) < desired;
+    if (name === "Type") return text === "Warning";
     return stateColumn.test(name) && !/^\d+$/.test(text) && !fine.test(text);
   });
 }

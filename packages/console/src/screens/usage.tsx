@@ -3,7 +3,7 @@
 import { resourceQuotas } from "@kcp-ts/sdk/kinds";
 import { samplesOf } from "@kcp-ts/sdk/metrics";
 import { useState } from "preact/hooks";
-import { ErrorNotice, KubectlLine, Loading, parseQuantity } from "../elements/index.ts";
+import { ErrorNotice, KubectlLine, Loading, parseQuantity, shellLine } from "../elements/index.ts";
 import { useLiveObjects, useLoaded, useResources } from "../live/index.ts";
 import { formatRoute } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
@@ -14,7 +14,7 @@ export function UsageScreen({ route: { cluster } }: ScreenProps) {
   return (
     <>
       <h1>Usage</h1>
-      <KubectlLine line={`kubectl ws :${cluster} && kubectl describe resourcequotas -A`} />
+      <KubectlLine line={shellLine`kubectl ws :${cluster} && kubectl describe resourcequotas -A`} />
       <Quotas cluster={cluster} />
       <Busiest />
       <Objects cluster={cluster} />

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { useLoaded } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
 import { parseWeights } from "./decisions.ts";
-import type { Question } from "./placement.tsx";
+import type { Question } from "./what-if.tsx";
 
 interface WeightsProps {
   readonly cluster: string;
@@ -70,7 +70,7 @@ export function Weights({ cluster, onAsk }: WeightsProps) {
         />
       </label>
       <button type="submit" disabled={weights === undefined}>
-        were these
+        If weighted
       </button>
     </form>
   );

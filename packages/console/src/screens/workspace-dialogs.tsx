@@ -1,7 +1,7 @@
 /** Creating a workspace, and deleting one with all that is in it. */
 import { workspaces, workspaceTypes } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
-import { Dialog, ErrorNotice, KubectlLine, Loading } from "../elements/index.ts";
+import { Dialog, ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
 import { useLoaded, useResources } from "../live/index.ts";
 import { formatRoute, goTo } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
@@ -31,7 +31,7 @@ export function CreateWorkspace({ cluster, onClose }: DialogProps) {
         goTo(formatRoute({ screen: "workspace", cluster: `${cluster}:${name}` }));
       }, setError);
   };
-  const typeFlag = type === "" ? "" : ` --type ${type.includes(":") ? type : `root:${type}`}`;
+  const typeFlags = type === "" ? [] : ["--type", type.includes(":") ? type : `root:${type}`];
   return (
     <Dialog title="Create workspace" onClose={onClose}>
       <form onSubmit={submit}>
@@ -53,7 +53,7 @@ export function CreateWorkspace({ cluster, onClose }: DialogProps) {
           ))}
         </datalist>
         {error === undefined ? null : <ErrorNotice error={error} />}
-        <KubectlLine line={`kubectl ws create ${name || "my-team"}${typeFlag}`} />
+        <KubectlLine line={shellLine`kubectl ws create ${name || "my-team"} ${typeFlags}`} />
         <footer>
           <button type="submit" class="primary">
             Create
@@ -121,7 +121,7 @@ export function DeleteWorkspace({
           <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
         </label>
         {refusal === undefined ? null : <ErrorNotice error={refusal} />}
-        <KubectlLine line={`kubectl delete workspace ${name}`} />
+        <KubectlLine line={shellLine`kubectl delete workspace ${name}`} />
         <footer>
           <button type="submit" class="danger" disabled={typed !== name}>
             Delete

@@ -8,12 +8,14 @@ import {
   Field,
   KubectlLine,
   Loading,
+  shellLine,
   Tone,
 } from "../elements/index.ts";
 import { now, useAccess, useLiveObjects, useResources } from "../live/index.ts";
 import { formatRoute, parentOf, useDialog } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import type { ScreenProps } from "./console.tsx";
+import { Glance } from "./glance.tsx";
 import { lazily } from "./lazily.tsx";
 import { ObjectTable } from "./object-table.tsx";
 
@@ -45,7 +47,8 @@ export function WorkspaceScreen({ route: { cluster, query } }: ScreenProps) {
         </button>
         {parent === undefined ? null : <Delete parent={parent} cluster={cluster} />}
       </header>
-      <KubectlLine line={`kubectl ws :${cluster}`} />
+      <KubectlLine line={shellLine`kubectl ws :${cluster}`} />
+      <Glance cluster={cluster} />
       <State cluster={cluster} />
       <section class="block fill" aria-labelledby="children">
         <h2 id="children">Child workspaces</h2>

@@ -6,7 +6,7 @@
  * page holds no credentials at all.
  */
 
-import { systemClock } from "@kcp-ts/machinery/base";
+import { onAbort, systemClock } from "@kcp-ts/machinery/base";
 import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, FetchTransport } from "@kcp-ts/sdk/client";
@@ -24,7 +24,12 @@ export interface ConsoleConfiguration {
 export type SessionState =
   | { readonly kind: "starting" }
   | { readonly kind: "failed"; readonly message: string }
-  | { readonly kind: "login"; readonly message: string | undefined }
+  | {
+      readonly kind: "login";
+      readonly message: string | undefined;
+      /** The user whose credentials have expired: the user's page waits, and is not shown. */
+      readonly expiredUser?: string | undefined;
+    }
   | { readonly kind: "ready"; readonly user: string };
 
 const tokenKey = "kcp-console-token";
@@ -35,12 +40,21 @@ export class Session {
   readonly state: Signal<SessionState> = signal<SessionState>({ kind: "starting" });
   #configuration: ConsoleConfiguration = { authentication: "token" };
   #token = "";
+  /** While a user whose credentials have expired is asked to log in again. */
+  #renewal: Renewal | undefined;
   readonly #client: Client;
+  /** Asks who the user is, while all other requests wait for the answer. */
+  readonly #loginClient: Client;
   readonly #clients = new Map<string, Client>();
 
   constructor() {
     const headers = () => (this.#token === "" ? {} : { authorization: `Bearer ${this.#token}` });
-    const transport = new SessionTransport(new FetchTransport({ headers }), () => this.#expired());
+    const direct = new FetchTransport({ headers });
+    const transport = new SessionTransport(direct, {
+      expired: () => this.#expired(),
+      renewed: (signal) => this.#renewed(signal),
+    });
+    this.#loginClient = new Client({ transport: direct });
     this.#client = new Client({ transport, fieldManager: "kcp-console", retriesMax: 2 });
   }
 
@@ -79,7 +93,7 @@ export class Session {
   async start(): Promise<void> {
     try {
       const request = { method: "GET", path: "/console/config.json", headers: {} } as const;
-      const { body } = await this.#client.transport.send(request);
+      const { body } = await this.#loginClient.transport.send(request);
       const text = await body.text(bounds.refusal.bytesMax);
       this.#configuration = parseBounded(bounds.refusal, text) as unknown as ConsoleConfiguration;
       await this.#begin();
@@ -106,6 +120,11 @@ export class Session {
     this.#token = sessionStorage.getItem(tokenKey) ?? "";
     if (this.#token === "") this.state.value = { kind: "login", message: undefined };
     else await this.#enter();
+  }
+
+  /** With the credentials of the kubeconfig, which the proxy has. */
+  logInAgain(): Promise<void> {
+    return this.#enter();
   }
 
   async logInWithToken(token: string): Promise<void> {
@@ -154,36 +173,85 @@ export class Session {
   /** Asks the server who the user is: the one who knows. */
   async #enter(): Promise<void> {
     try {
-      const review = (await this.#client.json({
+      const review = (await this.#loginClient.json({
         method: "POST",
         path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
         body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
       })) as { status?: { userInfo?: { username?: string } } };
       const user = review.status?.userInfo?.username ?? "";
       if (user === "system:anonymous") throw new Error("the server does not know this user");
-      this.state.value = { kind: "ready", user };
+      this.#welcome(user);
     } catch (error) {
-      if (isStatusError(error, "Forbidden")) this.state.value = { kind: "ready", user: "" };
+      if (isStatusError(error, "Forbidden")) this.#welcome("");
       else if (isStatusError(error, "Unauthorized"))
-        this.state.value = { kind: "login", message: "The server does not accept this token." };
-      else this.state.value = { kind: "failed", message: textOf(error) };
+        this.#askForLogin("The server does not accept this token.");
+      else this.#fail(textOf(error));
     }
+  }
+
+  #welcome(user: string): void {
+    this.state.value = { kind: "ready", user };
+    this.#renewal?.end(user);
+    this.#renewal = undefined;
+  }
+
+  /** The page of a user who was here waits: a login that fails can be tried again. */
+  #fail(message: string): void {
+    if (this.#renewal === undefined) this.state.value = { kind: "failed", message };
+    else this.#askForLogin(message);
+  }
+
+  #askForLogin(message: string): void {
+    this.state.value = { kind: "login", message, expiredUser: this.#renewal?.user };
   }
 
   /** The page stays where it is: after a login it shows the same place. */
   #expired(): void {
-    if (this.state.value.kind !== "ready") return;
+    const state = this.state.value;
+    if (state.kind !== "ready") return;
     this.#forget();
+    this.#renewal = new Renewal(state.user);
     const message =
       this.#configuration.authentication === "proxy"
         ? "The server no longer accepts the credentials of the kubeconfig."
         : "The token has expired or was revoked. Log in to continue where you were.";
-    this.state.value = { kind: "login", message };
+    this.#askForLogin(message);
+  }
+
+  /** Waits for a login after credentials have expired: whether the same user is back. */
+  async #renewed(signal: AbortSignal | undefined): Promise<boolean> {
+    if (this.#renewal === undefined) return this.state.value.kind === "ready";
+    let leave = () => {};
+    const aborted = new Promise<never>((_, reject) => {
+      leave = onAbort(signal, () => reject(signal?.reason));
+    });
+    try {
+      return await Promise.race([this.#renewal.isSameUser, aborted]);
+    } finally {
+      leave();
+    }
   }
 
   #forget(): void {
     this.#token = "";
     sessionStorage.removeItem(tokenKey);
+  }
+}
+
+class Renewal {
+  readonly user: string;
+  readonly isSameUser: Promise<boolean>;
+  #resolve: (isSameUser: boolean) => void = () => {};
+
+  constructor(user: string) {
+    this.user = user;
+    this.isSameUser = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  end(user: string): void {
+    this.#resolve(user === this.user);
   }
 }
 

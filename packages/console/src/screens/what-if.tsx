@@ -1,0 +1,179 @@
+/** What would be if: asked of the server, shown as before and after, and done by a button. */
+import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk/client";
+import { syncTargets, type WorkloadPlacement } from "@kcp-ts/sdk/kinds";
+import { useState } from "preact/hooks";
+import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
+import { useLoaded } from "../live/index.ts";
+import { useSession } from "../session/index.ts";
+import { type PlannedChange, planChange, workloadOf } from "./placement-review.ts";
+import { PlanView } from "./plan-view.tsx";
+import { Weights } from "./weights.tsx";
+
+export interface Question {
+  readonly title: string;
+  readonly line: string;
+  readonly plan: () => Promise<PlannedChange>;
+  /** What the question asks about, done. Undefined where nothing can be done: a loss happens. */
+  readonly action?: { readonly text: string; readonly run: () => Promise<unknown> } | undefined;
+}
+
+interface WhatIfProps {
+  readonly cluster: string;
+  readonly placement: WorkloadPlacement;
+}
+
+export function WhatIf({ cluster, placement }: WhatIfProps) {
+  const client = useSession().clientIn(cluster);
+  const [question, setQuestion] = useState<Question | undefined>(undefined);
+  const [asked, setAsked] = useState(0);
+  const { result, error } = useLoaded(
+    async () => planChange(client, await (question as Question).plan()),
+    question === undefined ? undefined : `${asked}`,
+  );
+  const ask = (one: Question) => {
+    setQuestion(one);
+    setAsked(asked + 1);
+  };
+  return (
+    <section class="block" aria-labelledby="what-if">
+      <h2 id="what-if">What if</h2>
+      <p class="quiet">The server answers from its own scheduler. Nothing is changed by asking.</p>
+      <div class="questions">
+        <Questions cluster={cluster} placement={placement} onAsk={ask} />
+        <Weights cluster={cluster} onAsk={ask} />
+      </div>
+      {question === undefined ? null : (
+        <div class="answer">
+          <h3>{question.title}</h3>
+          {error !== undefined ? <ErrorNotice error={error} /> : null}
+          {result !== undefined ? <PlanView plan={result} about={placement} /> : null}
+          {result === undefined && error === undefined ? <Loading what="the plan" /> : null}
+          {result !== undefined && question.action !== undefined ? (
+            <DoIt key={asked} action={question.action} />
+          ) : null}
+          <KubectlLine line={question.line} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** A button that does what was asked about, after its answer is seen. */
+function DoIt({ action }: { readonly action: NonNullable<Question["action"]> }) {
+  const [state, setState] = useState<{ isDone?: boolean; error?: unknown }>({});
+  if (state.isDone === true) return <p role="status">Done: the page shows the move.</p>;
+  return (
+    <>
+      {state.error === undefined ? null : <ErrorNotice error={state.error} />}
+      <button
+        type="button"
+        class="primary"
+        onClick={() => {
+          action.run().then(
+            () => setState({ isDone: true }),
+            (error: unknown) => setState({ error }),
+          );
+        }}
+      >
+        {action.text}
+      </button>
+    </>
+  );
+}
+
+/** The workload as the server would store it with another number of replicas. */
+async function scaled(
+  client: Client,
+  placement: WorkloadPlacement,
+  replicas: number,
+): Promise<PlannedChange> {
+  return { objects: [(await scale(client, placement, replicas, true)) as never] };
+}
+
+function scale(client: Client, placement: WorkloadPlacement, replicas: number, dryRun: boolean) {
+  const { group, version, kind, name, namespace } = workloadOf(placement);
+  const resource = `${kind.toLowerCase()}s`;
+  const type = defineResource<DynamicObject>({ group, version, resource, kind, namespaced: true });
+  const patch = { type: "merge", patch: { spec: { replicas } } } as const;
+  return client.resource(type).patch({ namespace, name }, patch, { dryRun });
+}
+
+function drain(client: Client, name: string) {
+  const patch = { spec: { unschedulable: true, drain: {} } };
+  return client.resource(syncTargets).patch({ name }, { type: "merge", patch });
+}
+
+type QuestionsProps = WhatIfProps & { readonly onAsk: (question: Question) => void };
+
+function Questions({ cluster, placement, onAsk }: QuestionsProps) {
+  const client = useSession().clientIn(cluster);
+  const targets = useLoaded(
+    (signal) => client.resource(syncTargets).listMetadata({ limit: 500, signal }),
+    cluster,
+  ).result;
+  const own = (placement.status?.clusters ?? []).map((one) => one.name);
+  const others = (targets?.items ?? []).map(({ metadata }) => metadata.name);
+  const names = [...new Set([...own, ...others])];
+  const [target, setTarget] = useState("");
+  const [replicas, setReplicas] = useState("");
+  const chosen = target || names[0] || "";
+  const isNumber = /^\d+$/.test(replicas);
+  const about = (verb: "drain" | "loss") =>
+    onAsk({
+      title: verb === "drain" ? `If ${chosen} were drained` : `If ${chosen} were lost`,
+      line: shellLine`kubectl kcp plan ${verb} ${chosen}`,
+      plan: async () => ({ [verb]: chosen }),
+      action:
+        verb === "drain"
+          ? { text: `Drain ${chosen}`, run: () => drain(client, chosen) }
+          : undefined,
+    });
+  const askScale = (event: Event) => {
+    event.preventDefault();
+    if (!isNumber) return;
+    onAsk({
+      title: `If it had ${replicas} replicas`,
+      line: "kubectl kcp plan -f edited.yaml",
+      plan: () => scaled(client, placement, Number(replicas)),
+      action: {
+        text: `Scale to ${replicas}`,
+        run: () => scale(client, placement, Number(replicas), false),
+      },
+    });
+  };
+  return (
+    <>
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          Cluster
+          <select value={chosen} onChange={(event) => setTarget(event.currentTarget.value)}>
+            {names.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <button type="button" disabled={chosen === ""} onClick={() => about("drain")}>
+          If drained
+        </button>
+        <button type="button" disabled={chosen === ""} onClick={() => about("loss")}>
+          If lost
+        </button>
+      </form>
+      <form class="filters" onSubmit={askScale}>
+        <label>
+          Replicas
+          <input
+            type="number"
+            min={0}
+            value={replicas}
+            placeholder={String(placement.status?.replicas?.desired ?? "")}
+            onInput={(event) => setReplicas(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" disabled={!isNumber}>
+          If scaled
+        </button>
+      </form>
+    </>
+  );
+}
