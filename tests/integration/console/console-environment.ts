@@ -107,7 +107,7 @@ export class ConsoleEnvironment {
   /** A page at an address below /console/, with a user who has logged in. */
   async page(path: string, token = this.token): Promise<Page> {
     const page = await this.#context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     page.on("pageerror", (error) => this.problems.push(`error: ${error.message}`));
     page.on("console", (message) => {
       // The browser itself reports lost connections and refused requests there.
@@ -174,7 +174,7 @@ function startPlane(
   );
 }
 
-const untilMsMax = 40_000;
+const untilMsMax = 120_000;
 
 /** Errors count as not yet. */
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {

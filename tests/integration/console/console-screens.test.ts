@@ -36,7 +36,7 @@ rules:
     verbs: [create, update, patch, delete]
 `;
 
-describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
+describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
   let environment: ConsoleEnvironment;
   let folder: string;
   const pages: Page[] = [];
@@ -199,7 +199,7 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
       );
     const page = await open("c/root/logs/deployments.apps/default/web");
     const terminal = page.getByRole("group", { name: "Logs" });
-    await terminal.getByText("<img src=x onerror=alert(1)>").first().waitFor({ timeout: 60_000 });
+    await terminal.getByText("<img src=x onerror=alert(1)>").first().waitFor();
     assert.equal(await terminal.locator("img").count(), 0);
     assert.doesNotMatch(await page.title(), /owned/);
     assert.ok((await terminal.locator(".lines > div").count()) < 100, "only lines that are seen");
@@ -402,11 +402,11 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
     await page.getByRole("row", { name: /^us-east1 4 .* 6 .*\+2$/ }).waitFor();
     await page.getByRole("button", { name: "Write these weights" }).click();
     await page.getByText("Done: the page shows the move.").waitFor();
-    await page.getByRole("row", { name: /us-east1 .*6 \/ 6/ }).waitFor({ timeout: 40_000 });
+    await page.getByRole("row", { name: /us-east1 .*6 \/ 6/ }).waitFor();
     await page.getByLabel("Replicas").fill("4");
     await page.getByRole("button", { name: "If scaled" }).click();
     await page.getByRole("button", { name: "Scale to 4" }).click();
-    await page.getByRole("row", { name: /us-east1 .*3 \/ 3/ }).waitFor({ timeout: 40_000 });
+    await page.getByRole("row", { name: /us-east1 .*3 \/ 3/ }).waitFor();
     assert.deepEqual(await seriousFindings(page), []);
   });
 

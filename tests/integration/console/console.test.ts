@@ -35,7 +35,7 @@ const cutWatches: Middleware = async (request, next) => {
   return { status: response.status, headers: response.headers, body: cut(), isWatch: true };
 };
 
-describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
+describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
   let environment: ConsoleEnvironment;
   const pages: Page[] = [];
 
@@ -368,7 +368,7 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("4 replicas of 1 workload would move").waitFor();
     await dialog.getByRole("button", { name: "Drain", exact: true }).click();
-    await page.getByText(/^Drained:/).waitFor({ timeout: 30_000 });
+    await page.getByText(/^Drained:/).waitFor();
     const overview = await open("c/root/clusters");
     await overview.getByRole("row", { name: /us-east1.*(?:Drained|SchedulingDisabled)/ }).waitFor();
     await saveScreenshot(overview, "clusters");

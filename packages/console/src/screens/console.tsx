@@ -75,7 +75,6 @@ const sections = [
 ] as const;
 
 function Frame({ place, user }: { readonly place: Route; readonly user: string }) {
-  const session = useSession();
   const [isSearching, setSearching] = useState(false);
   const [isMenuOpen, setMenuOpen] = useState(false);
   useEffect(() => setMenuOpen(false), [place]);
@@ -108,23 +107,7 @@ function Frame({ place, user }: { readonly place: Route; readonly user: string }
         >
           Menu
         </button>
-        <a class="brand" href={formatRoute({ screen: "workspace", cluster: "root" })}>
-          kcp
-        </a>
-        <Path cluster={cluster} />
-        <button type="button" class="search" onClick={() => setSearching(true)}>
-          {"Go to… "}
-          <kbd>/</kbd>
-        </button>
-        <ConnectionState />
-        <span class="user" title="You">
-          {user}
-        </span>
-        {session.configuration.authentication === "token" ? (
-          <button type="button" class="plain" onClick={() => session.logOut()}>
-            Log out
-          </button>
-        ) : null}
+        <TopBar cluster={cluster} user={user} onSearch={() => setSearching(true)} />
       </header>
       <nav id="side" class={isMenuOpen ? "side open" : "side"} aria-label="Workspace">
         <ul class="sections">
@@ -151,6 +134,37 @@ function Frame({ place, user }: { readonly place: Route; readonly user: string }
       </main>
       {isSearching ? <GoTo place={place} onClose={() => setSearching(false)} onGo={goTo} /> : null}
     </div>
+  );
+}
+
+interface TopBarProps {
+  readonly cluster: string;
+  readonly user: string;
+  readonly onSearch: () => void;
+}
+
+function TopBar({ cluster, user, onSearch }: TopBarProps) {
+  const session = useSession();
+  return (
+    <>
+      <a class="brand" href={formatRoute({ screen: "workspace", cluster: "root" })}>
+        kcp
+      </a>
+      <Path cluster={cluster} />
+      <button type="button" class="search" onClick={onSearch}>
+        {"Go to… "}
+        <kbd>/</kbd>
+      </button>
+      <ConnectionState />
+      <span class="user" title="You">
+        {user}
+      </span>
+      {session.configuration.authentication === "token" ? (
+        <button type="button" class="plain" onClick={() => session.logOut()}>
+          Log out
+        </button>
+      ) : null}
+    </>
   );
 }
 

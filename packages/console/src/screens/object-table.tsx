@@ -78,11 +78,7 @@ export function ObjectTable(props: ObjectTableProps) {
         columns={columns}
         count={rows.length}
         row={row}
-        sort={
-          sort === ""
-            ? undefined
-            : { column: sort.replace(/^-/, ""), isDescending: sort.startsWith("-") }
-        }
+        sort={sortOf(sort)}
         onSort={onSort}
         loaded={live.rows.length}
         onEnd={loadMore}
@@ -102,6 +98,12 @@ export function ObjectTable(props: ObjectTableProps) {
       )}
     </>
   );
+}
+
+/** A minus in front of the column sorts downwards. */
+function sortOf(sort: string) {
+  if (sort === "") return undefined;
+  return { column: sort.replace(/^-/, ""), isDescending: sort.startsWith("-") };
 }
 
 function countText({ rows, remaining }: LiveTable): string {

@@ -39,7 +39,8 @@ export function WhatIf({ cluster, placement }: WhatIfProps) {
       <h2 id="what-if">What if</h2>
       <p class="quiet">The server answers from its own scheduler. Nothing is changed by asking.</p>
       <div class="questions">
-        <Questions cluster={cluster} placement={placement} onAsk={ask} />
+        <ClusterQuestions cluster={cluster} placement={placement} onAsk={ask} />
+        <ScaleQuestion cluster={cluster} placement={placement} onAsk={ask} />
         <Weights cluster={cluster} onAsk={ask} />
       </div>
       {question === undefined ? null : (
@@ -105,7 +106,7 @@ function drain(client: Client, name: string) {
 
 type QuestionsProps = WhatIfProps & { readonly onAsk: (question: Question) => void };
 
-function Questions({ cluster, placement, onAsk }: QuestionsProps) {
+function ClusterQuestions({ cluster, placement, onAsk }: QuestionsProps) {
   const client = useSession().clientIn(cluster);
   const targets = useLoaded(
     (signal) => client.resource(syncTargets).listMetadata({ limit: 500, signal }),
@@ -115,9 +116,7 @@ function Questions({ cluster, placement, onAsk }: QuestionsProps) {
   const others = (targets?.items ?? []).map(({ metadata }) => metadata.name);
   const names = [...new Set([...own, ...others])];
   const [target, setTarget] = useState("");
-  const [replicas, setReplicas] = useState("");
   const chosen = target || names[0] || "";
-  const isNumber = /^\d+$/.test(replicas);
   const about = (verb: "drain" | "loss") =>
     onAsk({
       title: verb === "drain" ? `If ${chosen} were drained` : `If ${chosen} were lost`,
@@ -128,7 +127,31 @@ function Questions({ cluster, placement, onAsk }: QuestionsProps) {
           ? { text: `Drain ${chosen}`, run: () => drain(client, chosen) }
           : undefined,
     });
-  const askScale = (event: Event) => {
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        Cluster
+        <select value={chosen} onChange={(event) => setTarget(event.currentTarget.value)}>
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <button type="button" disabled={chosen === ""} onClick={() => about("drain")}>
+        If drained
+      </button>
+      <button type="button" disabled={chosen === ""} onClick={() => about("loss")}>
+        If lost
+      </button>
+    </form>
+  );
+}
+
+function ScaleQuestion({ cluster, placement, onAsk }: QuestionsProps) {
+  const client = useSession().clientIn(cluster);
+  const [replicas, setReplicas] = useState("");
+  const isNumber = /^\d+$/.test(replicas);
+  const ask = (event: Event) => {
     event.preventDefault();
     if (!isNumber) return;
     onAsk({
@@ -142,38 +165,20 @@ function Questions({ cluster, placement, onAsk }: QuestionsProps) {
     });
   };
   return (
-    <>
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          Cluster
-          <select value={chosen} onChange={(event) => setTarget(event.currentTarget.value)}>
-            {names.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-        <button type="button" disabled={chosen === ""} onClick={() => about("drain")}>
-          If drained
-        </button>
-        <button type="button" disabled={chosen === ""} onClick={() => about("loss")}>
-          If lost
-        </button>
-      </form>
-      <form class="filters" onSubmit={askScale}>
-        <label>
-          Replicas
-          <input
-            type="number"
-            min={0}
-            value={replicas}
-            placeholder={String(placement.status?.replicas?.desired ?? "")}
-            onInput={(event) => setReplicas(event.currentTarget.value)}
-          />
-        </label>
-        <button type="submit" disabled={!isNumber}>
-          If scaled
-        </button>
-      </form>
-    </>
+    <form class="filters" onSubmit={ask}>
+      <label>
+        Replicas
+        <input
+          type="number"
+          min={0}
+          value={replicas}
+          placeholder={String(placement.status?.replicas?.desired ?? "")}
+          onInput={(event) => setReplicas(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" disabled={!isNumber}>
+        If scaled
+      </button>
+    </form>
   );
 }

@@ -49,7 +49,7 @@ describe("a transport of a page whose user may have to log in again", () => {
     assert.equal(sent.length, 1);
   });
 
-  it("sends nothing when nobody is logged in", async () => {
+  it("sends nothing after a logout", async () => {
     const { transport, sent } = transportOf({ accepts: true }, [false]);
     await assert.rejects(transport.send(request), { reason: "Unauthorized" });
     assert.equal(sent.length, 0);
