@@ -16,11 +16,15 @@ export interface DeadlineOptions {
   readonly what: string;
 }
 
+export function timeoutError(what: string, timeoutMs: number): TransportError {
+  return new TransportError("timeout", `${what} took longer than ${timeoutMs} ms`);
+}
+
 export function startDeadline({ clock, timeoutMs, signal, what }: DeadlineOptions): Deadline {
   const controller = new AbortController();
   const stopListening = onAbort(signal, () => controller.abort(signal?.reason));
   const timer = clock.schedule(timeoutMs, () => {
-    controller.abort(new TransportError("timeout", `${what} took longer than ${timeoutMs} ms`));
+    controller.abort(timeoutError(what, timeoutMs));
   });
   return {
     signal: controller.signal,

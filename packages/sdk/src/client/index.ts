@@ -16,7 +16,12 @@ export {
   type ResponseSummary,
 } from "./client.ts";
 export { Connectivity } from "./connectivity.ts";
-export { type Deadline, type DeadlineOptions, startDeadline } from "./deadline.ts";
+export {
+  type Deadline,
+  type DeadlineOptions,
+  startDeadline,
+  timeoutError,
+} from "./deadline.ts";
 export { type ExplainOptions, explainError } from "./explain-error.ts";
 export { FailureLog } from "./failure-log.ts";
 export { FetchTransport, type FetchTransportOptions } from "./fetch-transport.ts";

@@ -150,11 +150,23 @@ export function logicalClusters(options: ClustersOptions): Clusters {
   };
 }
 
+/** A client costs a tenth of a reconcile that only reads. */
+const clientsMax = 1000;
+
 /** Tries again for ever: access may be granted later. */
 export function overAllClusters(options: Omit<InformersOptions, "scope">): Clusters {
   const logging = loggingOf(options);
   const informers = new Informers({ ...options, log: logging.log, scope: "all-clusters" });
-  return informed(informers, (cluster) => options.client.inCluster(cluster), logging);
+  const clients = new Map<ClusterName, Client>();
+  const clientOf = (cluster: ClusterName) => {
+    const known = clients.get(cluster);
+    if (known !== undefined) return known;
+    const client = options.client.inCluster(cluster);
+    if (clients.size >= clientsMax) clients.clear();
+    clients.set(cluster, client);
+    return client;
+  };
+  return informed(informers, clientOf, logging);
 }
 
 function members({

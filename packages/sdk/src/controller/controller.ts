@@ -19,7 +19,7 @@ import {
   onAbort,
   type Resource,
   type SelectorOptions,
-  startDeadline,
+  timeoutError,
 } from "../client/index.ts";
 import {
   formatKey,
@@ -36,6 +36,7 @@ import { type ControllerMetrics, controllerMetrics } from "./controller-metrics.
 import { enqueueSelf, type Mapping } from "./mapping.ts";
 import { OwnWrites } from "./own-writes.ts";
 import type { Predicate } from "./predicates.ts";
+import { ReconcileDeadline } from "./reconcile-deadline.ts";
 
 export interface ControllerOptions {
   readonly name: string;
@@ -119,6 +120,8 @@ export class Controller {
   readonly #queue: WorkQueue<ObjectKey>;
   readonly #metrics: ControllerMetrics;
   readonly #abort = new AbortController();
+  /** Of the reconciles in flight. */
+  readonly #deadlines = new Set<ReconcileDeadline>();
   readonly #log: Log;
   readonly #caches = new Map<string, Cache>();
   readonly #ownWrites = new OwnWrites();
@@ -211,7 +214,7 @@ export class Controller {
     const { concurrency = 1 } = this.#options;
     this.#metrics.workers.set(concurrency);
     const kill = () => {
-      this.#abort.abort(workSignal?.reason);
+      this.#endAll(workSignal?.reason);
       this.#queue.shutDown();
     };
     const stopped = new Promise<void>((resolve) => {
@@ -235,8 +238,13 @@ export class Controller {
         });
       });
     if (this.#queue.processing > 0 && !this.#abort.signal.aborted) await wait(drainMs);
-    this.#abort.abort(new Error("the controller has stopped"));
+    this.#endAll(new Error("the controller has stopped"));
     if (this.#queue.processing > 0) await wait(abandonAfterMs);
+  }
+
+  #endAll(reason: unknown): void {
+    this.#abort.abort(reason);
+    for (const deadline of this.#deadlines) deadline.end(this.#abort.signal.reason);
   }
 
   async #worker(): Promise<void> {
@@ -263,22 +271,25 @@ export class Controller {
    * its end.
    */
   #process(key: ObjectKey): Promise<void> {
-    const deadline = startDeadline({
-      clock: this.#clock,
-      timeoutMs: this.#options.timeoutMs ?? timeoutMsDefault,
-      signal: this.#abort.signal,
-      what: `reconciling ${formatKey(key)}`,
-    });
     this.#metrics.activeWorkers.add(1);
     return new Promise((resolve, reject) => {
       let abandon: Timer | undefined;
-      onAbort(deadline.signal, () => {
-        if (!this.#abort.signal.aborted) this.#metrics.timeouts.increment();
-        abandon = this.#clock.schedule(abandonAfterMs, resolve);
+      const timeoutMs = this.#options.timeoutMs ?? timeoutMsDefault;
+      const deadline = new ReconcileDeadline({
+        clock: this.#clock,
+        timeoutMs,
+        timeoutError: () => timeoutError(`reconciling ${formatKey(key)}`, timeoutMs),
+        onEnd: () => {
+          if (!this.#abort.signal.aborted) this.#metrics.timeouts.increment();
+          abandon = this.#clock.schedule(abandonAfterMs, resolve);
+        },
       });
-      this.#reconcile(key, deadline.signal)
+      this.#deadlines.add(deadline);
+      if (this.#abort.signal.aborted) deadline.end(this.#abort.signal.reason);
+      this.#reconcile(key, deadline)
         .finally(() => {
           deadline.cancel();
+          this.#deadlines.delete(deadline);
           abandon?.cancel();
           this.#metrics.activeWorkers.add(-1);
         })
@@ -286,10 +297,10 @@ export class Controller {
     });
   }
 
-  async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<void> {
+  async #reconcile(key: ObjectKey, deadline: ReconcileDeadline): Promise<void> {
     const startedAtMs = this.#clock.monotonic();
     try {
-      const result = await this.#options.reconcile(key, this.#context(key, signal));
+      const result = await this.#options.reconcile(key, this.#context(key, deadline));
       this.#queue.forget(key);
       if (result === undefined || result === null) this.#metrics.outcomes.success.increment();
       else {
@@ -305,7 +316,7 @@ export class Controller {
   }
 
   /** What few reconciles need is made when it is asked for. */
-  #context(key: ObjectKey, signal: AbortSignal): ReconcileContext {
+  #context(key: ObjectKey, deadline: ReconcileDeadline): ReconcileContext {
     const { cluster } = key;
     // Of a cluster that was removed nothing is reconciled: it throws here.
     const given = this.#options.clusters.client(cluster);
@@ -313,7 +324,9 @@ export class Controller {
     const log = () => logAbout(this.#log, formatKey(key));
     return {
       key,
-      signal,
+      get signal() {
+        return deadline.signal;
+      },
       get client() {
         return client();
       },

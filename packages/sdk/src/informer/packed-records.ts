@@ -230,8 +230,14 @@ function valueAt({ bytes, view }: Slab, offset: number): Bytes {
   return { array: bytes, start, end: start + view.getUint32(offset + 2) };
 }
 
-/** Copied in a loop: for a hundred bytes, a call out of JavaScript costs more. */
+/** For fewer bytes, a call out of JavaScript costs more than a loop. */
+const loopBytesMax = 256;
+
 function copy({ array, start, end }: Bytes, target: Uint8Array, at: number): void {
+  if (end - start > loopBytesMax) {
+    target.set(array.subarray(start, end), at);
+    return;
+  }
   const shift = at - start;
   for (let i = start; i < end; i++) target[shift + i] = array[i] as number;
 }
