@@ -1,6 +1,6 @@
 /**
  * The packed package in other runtimes: the client core in a browser's bundle, in Bun and in Deno,
- * and a controller in Bun and Deno. A runtime that is not at hand is skipped by its name; `BUN` and
+ * and a controller and a control plane inside a test in Bun and Deno. A runtime that is not at hand is skipped by its name; `BUN` and
  * `DENO` say where one is.
  */
 import assert from "node:assert/strict";
@@ -27,6 +27,7 @@ before(async () => {
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
   await writeFile(join(folder, "core.js"), core);
   await writeFile(join(folder, "controller.js"), controller);
+  await writeFile(join(folder, "testing.js"), testing);
   k = await startTestControlPlane();
   const text = await k.kubeconfig();
   const { clusters, users } = parseKubeconfig(text, { trust: "inline" });
@@ -93,6 +94,25 @@ console.log((await client.resource(configMaps).get({ name, namespace: "default" 
 await close();
 `;
 
+/** A server in the process, a controller, and a crash after each of its writes. */
+const testing = `
+import { configMaps, secrets } from "kcp-ts/kinds";
+import { controllerFor, run, silentLog } from "kcp-ts/sdk";
+import { exploreFaults } from "kcp-ts/testing";
+
+const copies = controllerFor(configMaps, { name: "copies", selector: { labelSelector: "copy" } })
+  .reconcile(async ({ metadata: { name, namespace }, data }, { client }) => {
+    await client.resource(secrets).apply({ metadata: { name, namespace }, stringData: data });
+  });
+const { runs } = await exploreFaults(async ({ client, runController, eventuallyStable }) => {
+  runController((clusters, signal) => run({ clusters, controllers: [copies], signal, log: silentLog }));
+  const metadata = { name: "a", namespace: "default", labels: { copy: "yes" } };
+  await client.resource(configMaps).create({ metadata, data: { b: "c" } });
+  await eventuallyStable(() => client.resource(secrets).get(metadata));
+});
+console.log(runs > 8);
+`;
+
 async function find(variable: string, name: string): Promise<string | undefined> {
   const given = process.env[variable];
   if (given !== undefined) return given;
@@ -153,6 +173,7 @@ for (const { name, command, args } of runtimes) {
     const programs = [
       ["core.js", "seen", "the client core lists, writes and watches over fetch"],
       ["controller.js", "yes", "a controller reconciles and stops"],
+      ["testing.js", "true", "a control plane inside a test explores faults"],
     ] as const;
     for (const [program, expected, title] of programs) {
       it(title, { timeout: 60_000 }, async (t) => {

@@ -5,10 +5,14 @@
 import { setFlagsFromString } from "node:v8";
 import { runInThisContext } from "node:vm";
 
-// Left on: the function is parsed when it is first called.
-setFlagsFromString("--allow-natives-syntax");
+let compare: ((a: object, b: object) => boolean) | undefined;
 
-export const haveSameHiddenClass = runInThisContext("(a, b) => %HaveSameMap(a, b)") as (
-  a: object,
-  b: object,
-) => boolean;
+/** V8's own syntax is switched on when it is needed: other engines have none. */
+export function haveSameHiddenClass(a: object, b: object): boolean {
+  if (compare === undefined) {
+    // Left on: the function is parsed when it is first called.
+    setFlagsFromString("--allow-natives-syntax");
+    compare = runInThisContext("(a, b) => %HaveSameMap(a, b)") as typeof compare;
+  }
+  return compare?.(a, b) === true;
+}
