@@ -177,6 +177,49 @@ describe("HorizontalPodAutoscaler over clusters", () => {
     });
   });
 
+  it("maxReplicas of a copy grows only by what the other copies have given up", () => {
+    const related = [deployment(undefined, 10), deployment("east", 8), deployment("west", 2)];
+    const [east, west] = [copy("east", 8), copy("west", 2)];
+    const maxOf = ({ spec }: Workload) => (spec as Record<string, unknown>)["maxReplicas"];
+    const maxsOf = (copies: readonly Workload[], around = related) =>
+      decided(scaler(2, 10), around, copies).updates.flatMap((one) => {
+        const before = copies.find(({ metadata: { name } }) => name === one.metadata.name);
+        const isSame = before !== undefined && maxOf(before) === maxOf(one);
+        return isSame ? [] : [[one.metadata.labels?.[clusterLabel], maxOf(one)]];
+      });
+    assert.deepEqual(maxsOf([east, west]), [["west", 2]]);
+    // West has the smaller maximum, and has not observed it, or still runs more.
+    const lowered = { ...west, spec: { ...west.spec, maxReplicas: 2 } };
+    const status = { desiredReplicas: 2, observedGeneration: 1 };
+    const unobserved = { ...lowered, metadata: { ...west.metadata, generation: 2 }, status };
+    assert.deepEqual(maxsOf([east, unobserved]), []);
+    const full = [deployment(undefined, 10), deployment("east", 8), deployment("west", 4)];
+    assert.deepEqual(maxsOf([east, lowered], full), [["east", 6]]);
+    assert.deepEqual(maxsOf([east, lowered]), [["east", 8]]);
+  });
+
+  it("the current metrics are those of all copies, each weighed by its replicas", () => {
+    const cpu = (current: object) => ({ type: "Resource", resource: { name: "cpu", current } });
+    const reporting = (cluster: string, currentReplicas: number, current: object) => ({
+      ...copy(cluster, currentReplicas),
+      status: { currentReplicas, currentMetrics: [cpu(current)] },
+    });
+    const related = [deployment(undefined, 4), deployment("east", 3), deployment("west", 1)];
+    const metricsOf = (copies: readonly Workload[]) =>
+      (decided(scaler(1, 10), related, copies).status as { currentMetrics?: unknown })
+        .currentMetrics;
+    const copies = [
+      reporting("east", 3, { averageUtilization: 80, averageValue: "80m" }),
+      reporting("west", 1, { averageUtilization: 40, averageValue: "40m" }),
+    ];
+    assert.deepEqual(metricsOf(copies), [cpu({ averageUtilization: 70, averageValue: "70m" })]);
+    const silent = { ...copy("west", 1), status: { currentReplicas: 1 } };
+    assert.deepEqual(metricsOf([copies[0] as Workload, silent]), [
+      cpu({ averageUtilization: 80, averageValue: "80m" }),
+    ]);
+    assert.equal(metricsOf([silent]), undefined);
+  });
+
   it("an autoscaler reports a target that it cannot scale", () => {
     const set = { apiVersion: "apps/v1", kind: "StatefulSet", name: "db" };
     const odd = { ...scaler(1, 3), spec: { scaleTargetRef: set, maxReplicas: 3 } };

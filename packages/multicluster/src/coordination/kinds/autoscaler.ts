@@ -12,7 +12,8 @@
  * Only Deployments can be targets: an autoscaler in each cluster would assign the same ordinals of
  * a StatefulSet to several clusters.
  */
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import { formatNanos, quantityNanos } from "@kcp-ts/machinery/shape";
 import { type Client, defineResource, findCondition } from "@kcp-ts/sdk";
 import { horizontalPodAutoscalers } from "@kcp-ts/sdk/kinds";
 import { assignedCluster, ownedByLabel } from "../../api/index.ts";
@@ -132,12 +133,18 @@ export function decideAutoscaler(input: DecideInput): Decision {
     isMoving || isLost,
     new Map(copies.map((copy) => [clusterOf(copy), specCount(copy, "minReplicas", 1)])),
   );
+  const steps = new Map(
+    [...nextMaxReplicas(parent, limits, copies, scaled)].map(([name, replicas]) => [
+      name,
+      { replicas },
+    ]),
+  );
   const creations: Decision["creations"][number][] = [];
   const updates: Workload[] = [];
   const removals: Workload[] = [];
   for (const [cluster, { min, max }] of limits) {
     const present = copies.find((copy) => clusterOf(copy) === cluster);
-    const share = { replicas: max, start: min };
+    const share = { replicas: steps.get(cluster)?.replicas ?? max, start: min };
     const request = { strategy, parent, cluster, share };
     if (present === undefined) {
       if (!input.takenNames.has(clusterCopyName(parent.metadata.name, cluster)))
@@ -159,7 +166,6 @@ export function decideAutoscaler(input: DecideInput): Decision {
     isUnmanaged: object.metadata.deletionTimestamp !== undefined,
   }));
   const goal = new Map([...limits].map(([name, { max }]) => [name, max]));
-  const steps = new Map([...goal].map(([name, replicas]) => [name, { replicas }]));
   const decision = concludeDecision(input, {
     clusters: places,
     assessment,
@@ -210,6 +216,40 @@ export function minMaxReplicasFor(
       const held = isHolding ? replicasOf(copy) : 0;
       const own = Math.max(1, mins.get(name) ?? 0, held);
       return [name, { min: own, max: Math.max(own, maxs.get(name) ?? 0) }];
+    }),
+  );
+}
+
+/**
+ * The next maxReplicas of each copy. One grows only by what the others have given up, and run no
+ * more: else they would exceed the workload's together, until the last of them has the new one.
+ */
+function nextMaxReplicas(
+  parent: Workload,
+  limits: ReadonlyMap<string, MinMaxReplicas>,
+  copies: readonly Workload[],
+  scaled: ReadonlyMap<string, Workload>,
+): ReadonlyMap<string, number> {
+  const total = specCount(parent, "maxReplicas", 1);
+  const present = new Map(copies.map((copy) => [clusterOf(copy), copy]));
+  const held = new Map<string, number>();
+  for (const [name, { max }] of limits) {
+    const [copy, target] = [present.get(name), scaled.get(name)];
+    const runs = target === undefined ? 0 : statusCount(target, "replicas") || replicasOf(target);
+    const own = copy === undefined ? 0 : specCount(copy, "maxReplicas", 1);
+    // The maximum before the last change is not known.
+    const isKnown = copy === undefined || copy.status === undefined || isCurrent(copy);
+    held.set(name, isKnown ? Math.max(own, runs) : total);
+    if (copy === undefined) held.set(name, Math.min(runs, max));
+  }
+  return new Map(
+    [...limits].map(([name, { min, max }]): [string, number] => {
+      const copy = present.get(name);
+      const own = copy === undefined ? 0 : specCount(copy, "maxReplicas", 1);
+      const others = [...held].reduce((sum, [one, most]) => (one === name ? sum : sum + most), 0);
+      const next = Math.max(min, Math.min(max, Math.max(own, total - others)));
+      held.set(name, Math.max(held.get(name) ?? 0, next));
+      return [name, next];
     }),
   );
 }
@@ -285,8 +325,81 @@ function aggregateAutoscalerStatus(input: Parameters<Strategy["aggregateStatus"]
     ...observedGenerationOf(input, known),
     ...sumStatusFields(known, ["currentReplicas"], ["desiredReplicas"]),
     ...(last === undefined ? {} : { lastScaleTime: last }),
+    ...currentMetricsOf(known),
     conditions: aggregatedConditions(input, known),
   });
+}
+
+interface MetricStatus {
+  readonly type: string;
+  readonly [source: string]: unknown;
+}
+
+/** The current metrics of all copies: without them, kubectl shows every metric as unknown. */
+function currentMetricsOf(known: readonly CopyStatus[]): { readonly currentMetrics?: object[] } {
+  const reports = new Map<string, { metric: MetricStatus; readonly reads: MetricRead[] }>();
+  for (const { object } of known) {
+    const { currentMetrics } = (object.status ?? {}) as { currentMetrics?: MetricStatus[] };
+    for (const metric of currentMetrics ?? []) {
+      const { source, current } = sourceOf(metric);
+      if (!isJsonObject(current)) continue;
+      const id = stringifyJson([metric.type, { ...source, current: null }]);
+      const report = reports.get(id) ?? { metric, reads: [] };
+      report.reads.push({ current, weight: statusCount(object, "currentReplicas") });
+      reports.set(id, report);
+    }
+  }
+  const currentMetrics = [...reports.values()].map(({ metric, reads }) => {
+    const { member, source } = sourceOf(metric);
+    return { ...metric, [member]: { ...source, current: averageOf(reads) } };
+  });
+  return currentMetrics.length === 0 ? {} : { currentMetrics };
+}
+
+interface MetricRead {
+  readonly current: JsonObject;
+  readonly weight: number;
+}
+
+/** The member that is named like the metric's type: `resource`, `pods`, `containerResource`. */
+function sourceOf(metric: MetricStatus) {
+  const member = `${metric.type.slice(0, 1).toLowerCase()}${metric.type.slice(1)}`;
+  const source = (metric[member] ?? {}) as JsonObject;
+  return { member, source, current: source["current"] };
+}
+
+/** Each value is weighed by the replicas of its copy. */
+function averageOf(reads: readonly MetricRead[]): JsonObject {
+  const average: Record<string, string | number> = {};
+  for (const member of ["averageUtilization", "averageValue", "value"]) {
+    const found = reads.filter(({ current }) => current[member] !== undefined);
+    const [first] = found;
+    if (first === undefined) continue;
+    const weights = found.map(({ weight }) => Math.max(1, weight));
+    const total = weights.reduce((sum, one) => sum + one, 0);
+    if (typeof first.current[member] === "number") {
+      const sum = found.reduce(
+        (all, { current }, index) => all + Number(current[member]) * (weights[index] ?? 1),
+        0,
+      );
+      average[member] = Math.round(sum / total);
+      continue;
+    }
+    const amounts = found.map(({ current }) => quantityNanos(String(current[member])));
+    const nanos = amounts.reduce(
+      (all, amount, index) => all + (amount?.nanos ?? 0n) * BigInt(weights[index] ?? 1),
+      0n,
+    );
+    const isBinary = amounts.some((amount) => amount?.isBinary === true);
+    average[member] = formatNanos({ nanos: wholeMilli(nanos / BigInt(total)), isBinary });
+  }
+  return average;
+}
+
+const nanosPerMilli = 1_000_000n;
+
+function wholeMilli(nanos: bigint): bigint {
+  return nanos - (nanos % nanosPerMilli);
 }
 
 /** Not every cluster reports an observedGeneration. */
