@@ -20,6 +20,7 @@ export {
   jsonBytes,
   jsonResponse,
   jsonType,
+  sortedYaml,
   statusResponse,
   successResponse,
   textResponse,

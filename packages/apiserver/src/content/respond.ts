@@ -35,7 +35,7 @@ export function textResponse(status: number, body: string): ApiResponse {
 export function statusResponse(error: StatusError, accept?: string): ApiResponse {
   const status = error.status as unknown as JsonObject;
   const response = prefersYaml(accept)
-    ? jsonBytes(error.code, Buffer.from(toYaml(sortedMembers(status))), "application/yaml")
+    ? jsonBytes(error.code, Buffer.from(sortedYaml(status)), "application/yaml")
     : jsonResponse(error.code, status);
   const retryAfter = error.status.details?.retryAfterSeconds;
   if (retryAfter !== undefined && retryAfter > 0)
@@ -47,12 +47,16 @@ function prefersYaml(accept = ""): boolean {
   return /^\s*application\/yaml\b/.test(accept);
 }
 
-/** Go writes YAML with its members sorted. */
-function sortedMembers(value: JsonObject): JsonObject {
+/** YAML with its members sorted, as Go writes it. */
+export function sortedYaml(value: JsonObject): string {
+  return toYaml(sortedMembers(value));
+}
+
+function sortedMembers(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sortedMembers);
+  if (!isJsonObject(value)) return value;
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(
-    members.map(([name, member]) => [name, isJsonObject(member) ? sortedMembers(member) : member]),
-  );
+  return Object.fromEntries(members.map(([name, member]) => [name, sortedMembers(member)]));
 }
 
 /** The Status that a client receives for an unexpected error, without its details. */

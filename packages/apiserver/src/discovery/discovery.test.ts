@@ -185,6 +185,22 @@ describe("legacy discovery", () => {
   });
 });
 
+describe("discovery as YAML", () => {
+  for (const [path, line] of [
+    ["/api", "kind: APIVersions"],
+    ["/apis", "kind: APIGroupList"],
+    ["/apis/apiextensions.k8s.io", "kind: APIGroup"],
+    ["/api/v1", "groupVersion: v1"],
+  ] as const)
+    it(`${path} is sent to a client that accepts nothing else`, async () => {
+      const { bytes, headers } = await server.get(path, {
+        headers: { accept: "application/yaml" },
+      });
+      assert.equal(headers["content-type"], "application/yaml");
+      assert.ok(bytes.toString().split("\n").includes(line));
+    });
+});
+
 describe("aggregated discovery", () => {
   it("has the exact content type, and all groups in one document", async () => {
     for (const path of ["/api", "/apis"]) {

@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { type Resumable, runYielding } from "@kcp-ts/machinery/base";
 import { type JsonObject, stringifyResumable } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
-import { jsonBytes, jsonResponse, negotiate } from "../content/index.ts";
+import { jsonBytes, jsonResponse, negotiate, sortedYaml } from "../content/index.ts";
 import type { Catalog, ResourceDefinition } from "../registry/index.ts";
 import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
@@ -21,6 +21,7 @@ import {
   groupDiscoveryList,
 } from "./documents.ts";
 
+const yamlType = "application/yaml";
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 interface Rendered {
@@ -60,12 +61,14 @@ async function serveDocument(
   const [group, version] = root === "api" ? ["", first] : [first, second];
   if (root === "api" && second !== undefined) throw statusError.pathNotFound();
   const name = `/${root}/${first}/${second ?? ""}`;
-  const document = await render(definitions, name, function* () {
+  const { mediaType } = negotiate(header(request.headers, "accept"), {});
+  const build = function* () {
     if (version === undefined) return apiGroup(definitions, group);
     return yield* apiResourceList(definitions, group, version, discoveryEntriesOf);
-  });
+  };
+  const document = await render(definitions, name, build, mediaType);
   if (document === undefined) throw statusError.pathNotFound();
-  return jsonBytes(200, document.bytes);
+  return jsonBytes(200, document.bytes, mediaType);
 }
 
 /** /api and /apis are also available in the aggregated form; both or neither must have it. */
@@ -79,9 +82,16 @@ async function serveRoot(
   if (form.as !== "discovery") {
     const host =
       header(request.headers, "host") ?? header(request.headers, ":authority") ?? "localhost";
-    if (isCore) return jsonResponse(200, apiVersions(host));
-    const groups = await render(definitions, "/apis", () => apiGroupList(definitions));
-    return jsonBytes(200, (groups as Rendered).bytes);
+    const { mediaType } = form;
+    if (isCore) {
+      const versions = apiVersions(host);
+      return mediaType === yamlType
+        ? jsonBytes(200, Buffer.from(sortedYaml(versions)), mediaType)
+        : jsonResponse(200, versions);
+    }
+    const build = () => apiGroupList(definitions);
+    const groups = await render(definitions, "/apis", build, mediaType);
+    return jsonBytes(200, (groups as Rendered).bytes, mediaType);
   }
   const document = (await render(definitions, isCore ? "aggregated/api" : "aggregated/apis", () =>
     groupDiscoveryList(definitions, isCore),
@@ -100,9 +110,11 @@ async function serveRoot(
 /** Concurrent requests share one rendering. */
 function render(
   definitions: Definitions,
-  name: string,
+  path: string,
   build: () => Resumable<JsonObject | undefined>,
+  mediaType = "application/json",
 ): Promise<Rendered | undefined> {
+  const name = `${mediaType}${path}`;
   let documents = rendered.get(definitions);
   if (documents === undefined) {
     documents = new Map();
@@ -111,17 +123,21 @@ function render(
   const found = documents.get(name);
   if (found !== undefined) return found;
   const forget = () => documents.delete(name);
-  const rendering = runYielding(encoded(build()));
+  const rendering = runYielding(encoded(build(), mediaType));
   documents.set(name, rendering);
   // Missing documents are not cached: clients can request any name.
   rendering.then((document) => document ?? forget(), forget);
   return rendering;
 }
 
-function* encoded(work: Resumable<JsonObject | undefined>): Resumable<Rendered | undefined> {
+function* encoded(
+  work: Resumable<JsonObject | undefined>,
+  mediaType: string,
+): Resumable<Rendered | undefined> {
   const value = yield* work;
   if (value === undefined) return undefined;
-  const bytes = Buffer.from(yield* stringifyResumable(value));
+  const text = mediaType === yamlType ? sortedYaml(value) : yield* stringifyResumable(value);
+  const bytes = Buffer.from(text);
   yield;
   const etag = `"${createHash("sha512").update(bytes).digest("hex").toUpperCase()}"`;
   return { bytes, etag };

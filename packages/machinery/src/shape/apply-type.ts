@@ -18,6 +18,7 @@ import {
   type TypeSchema,
   untypedType,
 } from "../apply/index.ts";
+import type { JsonValue } from "../json/index.ts";
 import type { Field, MessageShape, ScalarType, Shape } from "./shape.ts";
 
 const known = new WeakMap<MessageShape, TypeSchema>();
@@ -72,8 +73,30 @@ function listTypeOf({ items, list }: Extract<Shape, { kind: "list" }>): TypeSche
     case "set":
       return setType(typeOf(items));
     case "map":
-      return keyedListType(list.keys ?? [], typeOf(items));
+      return keyedListType(list.keys ?? [], keyedItemType(items, list.keys ?? []));
   }
+}
+
+/** An item whose keys have the values that they have in Go when they are left out. */
+function keyedItemType(items: Shape, keys: readonly string[]): TypeSchema {
+  const type = typeOf(items);
+  if (type.map === undefined || items.kind !== "message") return type;
+  const fields = new Map(type.map.fields);
+  for (const key of keys) {
+    const field = fields.get(key);
+    const zero = zeroKey(items, key);
+    if (field !== undefined && zero !== undefined) fields.set(key, { ...field, default: zero });
+  }
+  return { ...type, map: { ...type.map, fields } };
+}
+
+function zeroKey({ required, fields }: MessageShape, key: string): JsonValue | undefined {
+  // Ports and references to objects by name have defaults of their own.
+  if (key === "protocol") return "TCP";
+  if (key !== "name" && !required.includes(key)) return undefined;
+  const shape = fields.get(key)?.shape;
+  if (shape?.kind !== "scalar") return undefined;
+  return shape.scalar === "int32" || shape.scalar === "int64" ? 0 : "";
 }
 
 function scalarTypeOf(scalar: ScalarType): TypeSchema {

@@ -34,10 +34,10 @@ export function formatFieldError(error: FieldError): string {
 }
 
 export const fieldError = {
-  notFound: (field: string, value: JsonValue): FieldError => ({
+  notFound: (field: string, value: JsonValue, detail = ""): FieldError => ({
     type: "FieldValueNotFound",
     field: shownText(field),
-    body: `Not found: ${formatValue(value)}`,
+    body: withDetail(`Not found: ${formatValue(value)}`, detail),
   }),
   required: (field: string, detail = ""): FieldError => ({
     type: "FieldValueRequired",
@@ -53,6 +53,11 @@ export const fieldError = {
     type: "FieldValueInvalid",
     field: shownText(field),
     body: withDetail(`Invalid value: ${formatValue(value)}`, detail),
+  }),
+  invalidWithoutValue: (field: string, detail: string): FieldError => ({
+    type: "FieldValueInvalid",
+    field: shownText(field),
+    body: withDetail("Invalid value", detail),
   }),
   typeInvalid: (field: string, value: JsonValue, detail: string): FieldError => ({
     type: "FieldValueTypeInvalid",

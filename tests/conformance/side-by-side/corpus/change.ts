@@ -6,9 +6,9 @@ export type Change = readonly [title: string, path: string, value: unknown];
 
 export function changed(object: object, path: string, value: unknown): object {
   const [first = "", ...rest] = path.split(".");
-  const copy = { ...(object as Record<string, unknown>) };
-  const next =
-    rest.length === 0 ? value : changed((copy[first] ?? {}) as object, rest.join("."), value);
+  const copy = (Array.isArray(object) ? [...object] : { ...object }) as Record<string, unknown>;
+  const inner = () => copy[first] ?? (/^\d+$/.test(rest[0] ?? "") ? [] : {});
+  const next = rest.length === 0 ? value : changed(inner() as object, rest.join("."), value);
   if (next === undefined) delete copy[first];
   else copy[first] = next;
   return copy;

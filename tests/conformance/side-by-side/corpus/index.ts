@@ -9,6 +9,7 @@ import { customVersions } from "./custom-versions.ts";
 import { definitions } from "./definitions.ts";
 import { deletion } from "./deletion.ts";
 import { discovery } from "./discovery.ts";
+import { fields } from "./fields.ts";
 import { mutatingPolicies } from "./mutating-policies.ts";
 import { namespaces } from "./namespaces.ts";
 import { nativeKinds } from "./native-kinds.ts";
@@ -52,6 +53,7 @@ export const corpus: readonly CorpusTopic[] = [
   customEdges,
   workloads,
   ...nativeKinds,
+  ...fields,
   webhooks,
   validatingPolicies,
   mutatingPolicies,

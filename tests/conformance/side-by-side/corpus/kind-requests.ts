@@ -5,7 +5,7 @@
 import { type CorpusRequest, valueAt } from "../corpus-request.ts";
 import { asMetadata, asTable, get, patch, post, put, remove } from "../requests.ts";
 import { type Change, changed, without } from "./change.ts";
-import type { NativeNames } from "./native-definition.ts";
+import { collectionOf, type NativeNames } from "./native-definition.ts";
 
 export interface NativeKindCase extends NativeNames {
   /** All of an object but its kind and metadata. */
@@ -332,11 +332,6 @@ function statusRequests(asked: AskedKind): CorpusRequest[] {
       brief,
     ),
   ];
-}
-
-function collectionOf({ apiVersion, resource, isNamespaced = true }: NativeNames, home: string) {
-  const prefix = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  return `${prefix}/${isNamespaced ? `namespaces/${home}/` : ""}${resource}`;
 }
 
 function nameless(object: object): object {

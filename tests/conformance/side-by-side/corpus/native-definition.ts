@@ -34,3 +34,12 @@ export function definitionOf({
     },
   };
 }
+
+/** Where the objects of a kind are. */
+export function collectionOf(
+  { apiVersion, resource, isNamespaced = true }: NativeNames,
+  home: string,
+): string {
+  const prefix = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  return `${prefix}/${isNamespaced ? `namespaces/${home}/` : ""}${resource}`;
+}

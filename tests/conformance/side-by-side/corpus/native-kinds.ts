@@ -19,7 +19,7 @@ const cpu = (target: object) => [{ type: "Resource", resource: { name: "cpu", ta
 const backend = { service: { name: "web", port: { number: 80 } } };
 const rule = (path: object) => [{ http: { paths: [path] } }];
 
-const core: readonly NativeKindCase[] = [
+export const core: readonly NativeKindCase[] = [
   {
     kind: "ReplicationController",
     apiVersion: "v1",
@@ -288,7 +288,7 @@ const limits: NativeKindCase["changes"] = [
 ];
 const percent = { type: "Percent", value: 10, periodSeconds: 60 };
 
-const autoscaling: readonly NativeKindCase[] = [
+export const autoscaling: readonly NativeKindCase[] = [
   {
     ...hpa,
     apiVersion: "autoscaling/v2",
@@ -446,7 +446,7 @@ const autoscaling: readonly NativeKindCase[] = [
   },
 ];
 
-const networking: readonly NativeKindCase[] = [
+export const networking: readonly NativeKindCase[] = [
   {
     kind: "Ingress",
     apiVersion: "networking.k8s.io/v1",
@@ -598,7 +598,7 @@ const networking: readonly NativeKindCase[] = [
   },
 ];
 
-const policies: readonly NativeKindCase[] = [
+export const policies: readonly NativeKindCase[] = [
   {
     kind: "PodDisruptionBudget",
     apiVersion: "policy/v1",

@@ -18,7 +18,7 @@ const onHost = (port: object) => ({
   containers: [{ name: "a", image: "x:1", ports: [{ containerPort: 80, ...port }] }],
 });
 
-interface Kind {
+export interface Kind {
   readonly kind: string;
   readonly apiVersion: string;
   readonly resource: string;
@@ -29,7 +29,7 @@ interface Kind {
   readonly view?: (body: unknown) => unknown;
 }
 
-const kinds: readonly Kind[] = [
+export const kinds: readonly Kind[] = [
   {
     kind: "Deployment",
     apiVersion: "apps/v1",

@@ -1,5 +1,5 @@
 /** Deployments and ReplicaSets. */
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { deployment, replicaSet } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { mutableMember, setDefault } from "../../mutable-members.ts";
@@ -17,6 +17,12 @@ import { replicasIn, scaleEndpoint } from "../scale.ts";
 import { objectIn, textIn } from "../standard.ts";
 import { replicaStatusErrors } from "./replica-status-rules.ts";
 import { selectedTemplateErrors } from "./selector-rules.ts";
+
+const templateOwner = {
+  name: "deployment",
+  deadlineName: "ReplicaSet",
+  malformed: "invalid label selector",
+};
 
 export const deployments: NativeKind = {
   group: "apps",
@@ -43,7 +49,7 @@ export const deployments: NativeKind = {
     const spec = objectIn(object, "spec");
     return [
       ...negativeErrors(spec, ["replicas"], "spec"),
-      ...selectedTemplateErrors(spec, { name: "deployment", deadlineName: "ReplicaSet" }),
+      ...selectedTemplateErrors(spec, templateOwner),
       ...strategyErrors(spec),
       ...negativeErrors(spec, ["minReadySeconds", "revisionHistoryLimit"], "spec"),
       ...progressErrors(spec),
@@ -125,7 +131,16 @@ function strategyErrors(spec: JsonObject): FieldError[] {
 
 /** A strategy as Kubernetes' messages show it. */
 export function goStrategy(strategy: JsonObject): JsonObject {
-  return { Type: textIn(strategy, "type"), RollingUpdate: strategy["rollingUpdate"] ?? null };
+  const rolling = strategy["rollingUpdate"];
+  const shown = isJsonObject(rolling)
+    ? Object.fromEntries(
+        Object.entries(rolling).map(([name, value]) => [
+          `${name[0]?.toUpperCase()}${name.slice(1)}`,
+          value as JsonValue,
+        ]),
+      )
+    : null;
+  return { Type: textIn(strategy, "type"), RollingUpdate: shown };
 }
 
 function rollingErrors(rolling: JsonObject, field: string): FieldError[] {
@@ -164,7 +179,7 @@ export const replicaSets: NativeKind = {
     const spec = objectIn(object, "spec");
     return [
       ...negativeErrors(spec, ["replicas", "minReadySeconds"], "spec"),
-      ...selectedTemplateErrors(spec, { name: "deployment", deadlineName: "ReplicaSet" }),
+      ...selectedTemplateErrors(spec, templateOwner),
     ];
   },
   validateUpdate: (updated, old) => immutableErrors(updated, old, "selector"),

@@ -10,7 +10,7 @@ import { templateErrors } from "../core/pod-rules.ts";
 import { labelSelectorErrors } from "../label-selector-errors.ts";
 import { listIn, objectIn, textIn } from "../standard.ts";
 
-const noMatch = "`selector` does not match template `labels`";
+export const noSelectorMatch = "`selector` does not match template `labels`";
 
 export interface TemplateOwner {
   /** As Kubernetes' messages name the kind: `deployment`. */
@@ -19,6 +19,8 @@ export interface TemplateOwner {
   readonly deadlineName: string;
   /** A missing selector is reported only because it matches nothing. */
   readonly mayLackSelector?: boolean;
+  /** What the kind says besides of a selector that is none; such a kind ignores the template. */
+  readonly malformed?: string;
   /** Volumes that the kind adds to its Pods. */
   readonly claimed?: readonly string[];
 }
@@ -26,15 +28,20 @@ export interface TemplateOwner {
 /** A selector must exist, not be empty, and match the labels of the template. */
 export function selectedTemplateErrors(
   spec: JsonObject,
-  { name, deadlineName, claimed = [], mayLackSelector = false }: TemplateOwner,
+  { name, deadlineName, malformed, claimed = [], mayLackSelector = false }: TemplateOwner,
 ): FieldError[] {
   const { selector } = spec;
   const isGiven = isJsonObject(selector);
   const errors = isGiven || !mayLackSelector ? selectorErrors(selector, name) : [];
+  const isMalformed = labelSelectorErrors(selector, "spec.selector").length > 0;
+  if (isMalformed && malformed !== undefined)
+    return [...errors, fieldError.invalid("spec.selector", selector as JsonValue, malformed)];
   const template = objectIn(spec, "template");
   const { labels } = objectIn(template, "metadata");
-  if (!isGiven || (errors.length === 0 && !matches(selector, labels)))
-    errors.push(fieldError.invalid("spec.template.metadata.labels", labels ?? null, noMatch));
+  if (!isGiven || (errors.length === 0 && !matchesSelector(selector, labels)))
+    errors.push(
+      fieldError.invalid("spec.template.metadata.labels", labels ?? null, noSelectorMatch),
+    );
   errors.push(...templateErrors(template, "spec.template", claimed));
   const podSpec = objectIn(template, "spec");
   const policy = textIn(podSpec, "restartPolicy");
@@ -50,7 +57,7 @@ export function selectedTemplateErrors(
   return errors;
 }
 
-function matches(selector: JsonObject, labels: JsonValue | undefined): boolean {
+export function matchesSelector(selector: JsonObject, labels: JsonValue | undefined): boolean {
   const parsed = selectorFromLabelSelectorObject(selector as LabelSelectorObject);
   return parsed.matches((labels ?? {}) as unknown as Labels);
 }

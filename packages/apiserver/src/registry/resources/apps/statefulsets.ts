@@ -3,7 +3,12 @@ import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json
 import { dnsLabelErrors } from "@kcp-ts/machinery/names";
 import { controllerRevision, daemonSet, statefulSet } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { mutableItems, mutableMember, setDefault } from "../../mutable-members.ts";
+import {
+  mutableItems,
+  mutableMember,
+  mutableMemberIfPresent,
+  setDefault,
+} from "../../mutable-members.ts";
 import { claimSpecErrors } from "../core/claim-rules.ts";
 import { setClaimDefaults } from "../core/persistentvolumes.ts";
 import { setTemplateDefaults } from "../core/pod-defaults.ts";
@@ -56,6 +61,8 @@ export const statefulSets: NativeKind = {
     }
     if (strategy["type"] === "RollingUpdate" && isJsonObject(strategy["rollingUpdate"]))
       setDefault(mutableMember(strategy, "rollingUpdate"), "partition", 0);
+    const ordinals = mutableMemberIfPresent(spec, "ordinals");
+    if (ordinals !== undefined) setDefault(ordinals, "start", 0);
     const retention = mutableMember(spec, "persistentVolumeClaimRetentionPolicy");
     setDefault(retention, "whenDeleted", "Retain");
     setDefault(retention, "whenScaled", "Retain");
@@ -70,7 +77,7 @@ export const statefulSets: NativeKind = {
   prepareNew(draft) {
     draft["status"] = { replicas: 0, availableReplicas: 0 };
   },
-  validate: statefulSetErrors,
+  validate: (object, old) => statefulSetErrors(object, old !== undefined),
   validateUpdate(updated, old) {
     const fixed = (object: JsonObject) => {
       const rest = { ...objectIn(object, "spec") } as { [name: string]: JsonObject[string] };
@@ -91,7 +98,8 @@ export const statefulSets: NativeKind = {
   subresources: [["scale", scaleEndpoint]],
 };
 
-function statefulSetErrors(object: JsonObject): FieldError[] {
+/** What never changes is validated when it is new. */
+function statefulSetErrors(object: JsonObject, isOld: boolean): FieldError[] {
   const spec = objectIn(object, "spec");
   const claims = listIn(spec["volumeClaimTemplates"]) as readonly JsonObject[];
   const policy = textIn(spec, "podManagementPolicy");
@@ -111,15 +119,18 @@ function statefulSetErrors(object: JsonObject): FieldError[] {
     ...setStrategyErrors(objectIn(spec, "updateStrategy")),
     ...oneOf(retention, "whenDeleted", ["Retain", "Delete"], at),
     ...oneOf(retention, "whenScaled", ["Retain", "Delete"], at),
-    ...itemErrors<JsonObject>(claims as never, "spec.volumeClaimTemplates", (claim, field) =>
-      claimSpecErrors(objectIn(claim, "spec"), `${field}.spec`),
+    ...itemErrors<JsonObject>(
+      (isOld ? [] : claims) as never,
+      "spec.volumeClaimTemplates",
+      (claim, field) => claimSpecErrors(objectIn(claim, "spec"), `${field}.spec`),
     ),
     ...negativeErrors(spec, ["replicas", "minReadySeconds"], "spec"),
     ...negativeErrors(objectIn(spec, "ordinals"), ["start"], "spec.ordinals"),
-    ...(service === "" ? [] : nameErrorsAt(service, "spec.serviceName", dnsLabelErrors)),
+    ...(service === "" || isOld ? [] : nameErrorsAt(service, "spec.serviceName", dnsLabelErrors)),
     ...selectedTemplateErrors(withoutIdentity(spec), {
       name: "statefulset",
       deadlineName: "StatefulSet",
+      malformed: "",
       claimed: claims.map((claim) => textIn(objectIn(claim, "metadata"), "name")),
     }),
   );
@@ -213,10 +224,12 @@ export const daemonSets: NativeKind = {
       [templateGeneration]: String(isSame ? count : count + 1),
     };
   },
-  validate(object) {
+  validate(object, old) {
     const spec = objectIn(object, "spec");
     const strategy = objectIn(spec, "updateStrategy");
     return [
+      // Of DaemonSets this is reported first.
+      ...(old === undefined ? [] : immutableErrors(object, old, "selector")),
       ...selectedTemplateErrors(spec, {
         name: "daemonset",
         deadlineName: "DaemonSet",
@@ -227,7 +240,6 @@ export const daemonSets: NativeKind = {
       ...negativeErrors(spec, ["revisionHistoryLimit"], "spec"),
     ];
   },
-  validateUpdate: (updated, old) => immutableErrors(updated, old, "selector"),
   validateStatus: (updated) =>
     negativeErrors(objectIn(updated, "status"), scheduledCounts, "status"),
 };

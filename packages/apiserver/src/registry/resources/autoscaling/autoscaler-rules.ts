@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { dnsLabelErrors, pathSegmentErrors } from "@kcp-ts/machinery/names";
 import { isNegativeQuantity } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { containerResourceNameErrors } from "../core/resource-rules.ts";
 import { nameErrorsAt, negativeErrors, negativeQuantityErrors, required } from "../rules.ts";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
 
@@ -184,7 +185,7 @@ const sourceErrors: Readonly<Record<(typeof sources)[keyof typeof sources], Sour
     return [
       ...(name === ""
         ? [fieldError.required(`${field}.name`, "must specify a resource name")]
-        : []),
+        : containerResourceNameErrors(name, `${field}.name`)),
       ...(container === ""
         ? [fieldError.required(`${field}.container`, "must specify a container")]
         : nameErrorsAt(container, `${field}.container`, dnsLabelErrors)),

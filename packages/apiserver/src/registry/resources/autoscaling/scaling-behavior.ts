@@ -15,7 +15,7 @@ export function setBehaviorDefaults(behavior: Draft): void {
   for (const [name, policies] of Object.entries(defaultPolicies)) {
     const rules = mutableMember(behavior, name);
     if (name === "scaleUp") setDefault(rules, "stabilizationWindowSeconds", 0);
-    setDefault(rules, "selectPolicy", "Max");
+    rules["selectPolicy"] ??= "Max";
     rules["policies"] ??= policies as JsonValue;
   }
 }

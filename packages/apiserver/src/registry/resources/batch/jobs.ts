@@ -1,16 +1,28 @@
 /** Jobs and CronJobs. */
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { cronJob, job } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { mutableMember, setDefault } from "../../mutable-members.ts";
+import {
+  mutableItems,
+  mutableMember,
+  mutableMemberIfPresent,
+  setDefault,
+} from "../../mutable-members.ts";
 import type { Draft } from "../../strategy.ts";
+import { matchesSelector, noSelectorMatch } from "../apps/selector-rules.ts";
 import { setTemplateDefaults } from "../core/pod-defaults.ts";
 import { templateErrors } from "../core/pod-rules.ts";
+import { labelSelectorErrors } from "../label-selector-errors.ts";
 import type { NativeKind } from "../native-kind.ts";
-import { immutableErrors, negativeErrors, oneOf, oneOfIfSet } from "../rules.ts";
+import { immutableErrors, nameErrorsAt, negativeErrors, oneOf } from "../rules.ts";
 import { objectIn, textIn } from "../standard.ts";
 import { scheduleError } from "./cron-schedule-error.ts";
+import {
+  failurePolicyErrors,
+  replacementPolicyErrors,
+  successPolicyErrors,
+} from "./job-policy-rules.ts";
 
 export const jobs: NativeKind = {
   group: "batch",
@@ -24,14 +36,21 @@ export const jobs: NativeKind = {
     inheritLabels(draft, spec);
   },
   prepareNew: selectOwnPods,
-  validate: (object) => jobSpecErrors(objectIn(object, "spec"), "spec"),
+  validate: (object) => {
+    const spec = objectIn(object, "spec");
+    return [...jobSpecErrors(spec, "spec"), ...ownSelectorErrors(spec)];
+  },
   validateUpdate: (updated, old) => [
     ...completionsErrors(objectIn(updated, "spec"), objectIn(old, "spec")),
     ...immutableErrors(updated, old, "selector"),
     ...(objectIn(old, "spec")["suspend"] === true ? [] : immutableErrors(updated, old, "template")),
-    ...["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"].flatMap(
-      (member) => immutableErrors(updated, old, member),
-    ),
+    ...[
+      "completionMode",
+      "podFailurePolicy",
+      "backoffLimitPerIndex",
+      "managedBy",
+      "successPolicy",
+    ].flatMap((member) => immutableErrors(updated, old, member)),
   ],
   strategy: {
     selectableFields: new Map([
@@ -43,6 +62,21 @@ export const jobs: NativeKind = {
   },
 };
 
+/** A selector that was not generated must match the template. */
+function ownSelectorErrors(spec: JsonObject): FieldError[] {
+  const { selector } = spec;
+  if (selector === undefined) return [fieldError.required("spec.selector")];
+  const errors = labelSelectorErrors(selector, "spec.selector");
+  const { labels } = objectIn(objectIn(spec, "template"), "metadata");
+  const isOwn = spec["manualSelector"] === true;
+  return !isOwn || errors.length > 0 || matchesSelector(selector as JsonObject, labels)
+    ? errors
+    : [
+        ...errors,
+        fieldError.invalid("spec.template.metadata.labels", labels ?? null, noSelectorMatch),
+      ];
+}
+
 const backoffLimitUnlimited = 2 ** 31 - 1;
 
 function setJobSpecDefaults(spec: Draft): void {
@@ -51,15 +85,21 @@ function setJobSpecDefaults(spec: Draft): void {
   setDefault(spec, "parallelism", 1);
   const isPerIndex = spec["backoffLimitPerIndex"] !== undefined;
   setDefault(spec, "backoffLimit", isPerIndex ? backoffLimitUnlimited : 6);
-  setDefault(spec, "completionMode", "NonIndexed");
+  spec["completionMode"] ??= "NonIndexed";
   setDefault(spec, "suspend", false);
-  setDefault(
-    spec,
-    "podReplacementPolicy",
-    spec["podFailurePolicy"] === undefined ? "TerminatingOrFailed" : "Failed",
-  );
+  spec["podReplacementPolicy"] ??=
+    spec["podFailurePolicy"] === undefined ? "TerminatingOrFailed" : "Failed";
   setDefault(spec, "manualSelector", false);
+  setConditionDefaults(spec);
   setTemplateDefaults(spec);
+}
+
+/** A condition of a failed Pod is met when it is true. */
+function setConditionDefaults(spec: Draft): void {
+  const policy = mutableMemberIfPresent(spec, "podFailurePolicy");
+  for (const rule of policy === undefined ? [] : mutableItems(policy, "rules"))
+    for (const condition of mutableItems(rule, "onPodConditions"))
+      setDefault(condition, "status", "True");
 }
 
 /** A Job without labels has those of its template. */
@@ -104,13 +144,23 @@ const counts = [
 
 function jobSpecErrors(spec: JsonObject, field: string): FieldError[] {
   const isIndexed = spec["completionMode"] === "Indexed";
-  const errors = [
-    ...negativeErrors(spec, counts, field),
-    ...oneOfIfSet(spec, "completionMode", ["NonIndexed", "Indexed"], field),
-  ];
+  const isNonIndexed = (spec["completionMode"] ?? "NonIndexed") === "NonIndexed";
+  const errors = negativeErrors(spec, counts, field);
+  if (spec["maxFailedIndexes"] !== undefined && spec["backoffLimitPerIndex"] === undefined)
+    errors.push(
+      fieldError.required(`${field}.backoffLimitPerIndex`, "when maxFailedIndexes is specified"),
+    );
+  errors.push(...managerErrors(spec["managedBy"], `${field}.managedBy`));
+  if (!isIndexed && !isNonIndexed)
+    errors.push(
+      fieldError.notSupported(`${field}.completionMode`, spec["completionMode"] ?? "", [
+        "NonIndexed",
+        "Indexed",
+      ]),
+    );
   if (isIndexed && spec["completions"] === undefined)
     errors.push(fieldError.required(`${field}.completions`, "when completion mode is Indexed"));
-  if (!isIndexed)
+  if (isNonIndexed)
     for (const member of ["backoffLimitPerIndex", "maxFailedIndexes"]) {
       const value = spec[member];
       if (value === undefined) continue;
@@ -118,6 +168,11 @@ function jobSpecErrors(spec: JsonObject, field: string): FieldError[] {
       errors.push(fieldError.invalid(at, value, "requires indexed completion mode"));
     }
   const template = objectIn(spec, "template");
+  errors.push(
+    ...failurePolicyErrors(spec, field),
+    ...successPolicyErrors(spec, field),
+    ...replacementPolicyErrors(spec, field),
+  );
   errors.push(...templateErrors(template, `${field}.template`));
   const at = `${field}.template.spec.restartPolicy`;
   const policy = textIn(objectIn(template, "spec"), "restartPolicy");
@@ -133,6 +188,24 @@ function jobSpecErrors(spec: JsonObject, field: string): FieldError[] {
         'only "Never" is supported when podFailurePolicy is specified',
       ),
     );
+  return errors;
+}
+
+const managerBytesMax = 63;
+
+/** The name of a controller: a domain and a path. */
+function managerErrors(manager: JsonValue | undefined, at: string): FieldError[] {
+  if (manager === undefined) return [];
+  const name = String(manager);
+  const [domain = "", ...path] = name.split("/");
+  const errors: FieldError[] = [];
+  if (name === "") errors.push(fieldError.required(at));
+  else if (path.length === 0 || path.join("/") === "" || domain === "")
+    errors.push(
+      fieldError.invalid(at, name, 'must be a domain-prefixed path (such as "acme.io/foo")'),
+    );
+  else errors.push(...nameErrorsAt(domain, at, dnsSubdomainErrors));
+  if (name.length > managerBytesMax) errors.push(fieldError.tooLong(at, managerBytesMax));
   return errors;
 }
 
@@ -158,6 +231,7 @@ export const cronJobs: NativeKind = {
     setDefault(spec, "failedJobsHistoryLimit", 1);
     const template = mutableMember(spec, "jobTemplate");
     mutableMember(template, "metadata");
+    setConditionDefaults(mutableMember(template, "spec"));
     setTemplateDefaults(mutableMember(template, "spec"));
   },
   validate(object) {
@@ -169,10 +243,23 @@ export const cronJobs: NativeKind = {
       ...timeZoneErrors(spec["timeZone"]),
       ...oneOf(spec, "concurrencyPolicy", ["Allow", "Forbid", "Replace"], "spec"),
       ...jobSpecErrors(template, "spec.jobTemplate.spec"),
+      ...generatedSelectorErrors(template, "spec.jobTemplate.spec"),
       ...negativeErrors(spec, ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"], "spec"),
     ];
   },
 };
+
+/** Each Job of a CronJob gets a selector of its own. */
+function generatedSelectorErrors(spec: JsonObject, field: string): FieldError[] {
+  const { selector, manualSelector } = spec;
+  const detail = "`selector` will be auto-generated";
+  return [
+    ...(selector === undefined ? [] : [fieldError.invalid(`${field}.selector`, selector, detail)]),
+    ...(manualSelector === true
+      ? [fieldError.notSupported(`${field}.manualSelector`, true, ["nil", "false"])]
+      : []),
+  ];
+}
 
 function scheduleErrors(schedule: string): FieldError[] {
   const field = "spec.schedule";

@@ -1,20 +1,14 @@
 /** The rules of PersistentVolumeClaims, in the words of Kubernetes. */
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
+import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { quantityNanos } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { labelSelectorErrors } from "../label-selector-errors.ts";
-import {
-  fixedMemberErrors,
-  nameErrorsAt,
-  oneOfIfSet,
-  positiveQuantityErrors,
-  required,
-} from "../rules.ts";
+import { fixedMemberErrors, nameErrorsAt, positiveQuantityErrors, required } from "../rules.ts";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
 
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
-export const volumeModes = ["Block", "Filesystem"];
+const volumeModes = ["Block", "Filesystem"];
 
 export function claimSpecErrors(spec: JsonObject, field: string): FieldError[] {
   const errors =
@@ -31,13 +25,23 @@ export function claimSpecErrors(spec: JsonObject, field: string): FieldError[] {
   else errors.push(...positiveQuantityErrors(storage, at));
   errors.push(
     ...classNameErrors(spec, "storageClassName", field),
-    ...oneOfIfSet(spec, "volumeMode", volumeModes, field),
+    ...volumeModeErrors(spec, field),
   );
   for (const member of ["dataSource", "dataSourceRef"]) {
     const source = spec[member];
-    if (isJsonObject(source)) errors.push(...sourceErrors(source, `${field}.${member}`));
+    if (!isJsonObject(source)) continue;
+    errors.push(...sourceErrors(source, `${field}.${member}`));
+    const namespace = textIn(source, "namespace");
+    if (namespace !== "")
+      errors.push(...nameErrorsAt(namespace, `${field}.${member}.namespace`, dnsLabelErrors));
   }
   return [...errors, ...classNameErrors(spec, "volumeAttributesClassName", field)];
+}
+
+export function volumeModeErrors(spec: JsonObject, field: string): FieldError[] {
+  const { volumeMode } = spec;
+  if (volumeMode === undefined || volumeModes.includes(String(volumeMode))) return [];
+  return [fieldError.notSupported(`${field}.volumeMode`, volumeMode, volumeModes)];
 }
 
 export function accessModeErrors(spec: JsonObject, field: string): FieldError[] {

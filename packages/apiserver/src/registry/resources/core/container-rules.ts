@@ -1,10 +1,8 @@
 /** Validation of containers, in the words and the order of Kubernetes. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { isIntegerQuantity, quantityNanos } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import {
   negativeErrors,
-  negativeQuantityErrors,
   oneOf,
   portNameErrors,
   portNumberErrors,
@@ -12,51 +10,138 @@ import {
   required,
   requiredLabel,
 } from "../rules.ts";
-import { itemErrors, objectIn, textIn } from "../standard.ts";
+import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
+import { environmentErrors, environmentSourceErrors } from "./environment-rules.ts";
+import { deviceErrors, mountErrors, type Volumes } from "./mount-rules.ts";
+import { resourceErrors } from "./resource-rules.ts";
+import { containerSecurityErrors } from "./security-rules.ts";
 
+/** What of a Pod the rules of its containers look at. */
 export interface ContainerScope {
-  /** The volumes of the Pod. */
-  readonly volumes: ReadonlySet<string>;
+  readonly spec: JsonObject;
+  readonly volumes: Volumes;
+  /** The names of its claims of devices. */
+  readonly claims: ReadonlySet<string>;
   /** The names of the containers so far. */
   readonly names: Set<string>;
 }
 
+/** The rules of all types of containers. */
 export function containerErrors(
   container: JsonObject,
   at: string,
-  { volumes, names }: ContainerScope,
+  { spec, volumes, claims }: ContainerScope,
 ): FieldError[] {
-  const name = textIn(container, "name");
-  const errors = [
+  return [
     ...requiredLabel(container, "name", at),
     ...required(container, "image", at),
     ...oneOf(container, "terminationMessagePolicy", ["File", "FallbackToLogsOnError"], at),
     ...portErrors(container["ports"], `${at}.ports`),
-    ...envErrors(container["env"], `${at}.env`),
-    ...envFromErrors(container["envFrom"], `${at}.envFrom`),
-    ...mountErrors(container["volumeMounts"], `${at}.volumeMounts`, volumes),
+    ...environmentErrors(container["env"], `${at}.env`),
+    ...environmentSourceErrors(container["envFrom"], `${at}.envFrom`),
+    ...mountErrors(container, at, volumes),
+    ...deviceErrors(container, at, volumes),
     ...oneOf(container, "imagePullPolicy", ["Always", "IfNotPresent", "Never"], at),
-    ...resourceErrors(objectIn(container, "resources"), `${at}.resources`),
-    ...securityErrors(objectIn(container, "securityContext"), `${at}.securityContext`),
+    ...resourceErrors(objectIn(container, "resources"), `${at}.resources`, claims),
+    ...resizeErrors(container["resizePolicy"], `${at}.resizePolicy`, spec),
+    ...containerSecurityErrors(
+      objectIn(container, "securityContext"),
+      `${at}.securityContext`,
+      spec["hostUsers"] !== false,
+    ),
   ];
-  if (name !== "" && names.has(name)) errors.push(fieldError.duplicate(`${at}.name`, name));
-  names.add(name);
+}
+
+/** All resources are reported under one path. */
+function resizeErrors(
+  policies: JsonValue | undefined,
+  field: string,
+  spec: JsonObject,
+): FieldError[] {
+  const seen = new Set<string>();
+  return itemErrors<JsonObject>(policies, field, (one, at) => {
+    const [name, policy] = [textIn(one, "resourceName"), textIn(one, "restartPolicy")];
+    const errors = seen.has(name) ? [fieldError.duplicate(at, name)] : [];
+    seen.add(name);
+    const choices: readonly (readonly [string, readonly string[]])[] = [
+      [name, ["cpu", "memory"]],
+      [policy, ["NotRequired", "RestartContainer"]],
+    ];
+    for (const [value, values] of choices)
+      if (value === "") errors.push(fieldError.required(field));
+      else if (!values.includes(value)) errors.push(fieldError.notSupported(field, value, values));
+    const detail = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
+    if (spec["restartPolicy"] === "Never" && policy !== "NotRequired")
+      errors.push(fieldError.invalid(field, policy, detail));
+    return errors;
+  });
+}
+
+const restartPolicies = ["Always", "Never", "OnFailure"];
+const rulesMax = 20;
+const exitCodesMax = 255;
+
+export function restartErrors(container: JsonObject, at: string): FieldError[] {
+  const { restartPolicy } = container;
+  const rules = listIn(container["restartPolicyRules"]);
+  const [place, field] = [`${at}.restartPolicy`, `${at}.restartPolicyRules`];
+  if (restartPolicy === undefined && rules.length === 0) return [];
+  const errors =
+    restartPolicy === undefined
+      ? [fieldError.required(place, "must specify restartPolicy when restart rules are used")]
+      : restartPolicies.includes(String(restartPolicy))
+        ? []
+        : [fieldError.notSupported(place, restartPolicy, restartPolicies)];
+  if (rules.length > rulesMax) errors.push(fieldError.tooMany(field, rules.length, rulesMax));
+  return [...errors, ...itemErrors<JsonObject>(rules as JsonValue, field, restartRuleErrors)];
+}
+
+function restartRuleErrors(rule: JsonObject, at: string): FieldError[] {
+  const [actions, operators] = [
+    ["Restart", "RestartAllContainers"],
+    ["In", "NotIn"],
+  ] as const;
+  const action = textIn(rule, "action");
+  const errors = actions.some((one) => one === action)
+    ? []
+    : [fieldError.notSupported(`${at}.action`, action, actions)];
+  const field = `${at}.exitCodes`;
+  if (!isJsonObject(rule["exitCodes"]))
+    return [...errors, fieldError.required(field, "must be specified")];
+  const codes = objectIn(rule, "exitCodes");
+  const operator = textIn(codes, "operator");
+  const count = listIn(codes["values"]).length;
+  if (!operators.some((one) => one === operator))
+    errors.push(fieldError.notSupported(`${field}.operator`, operator, operators));
+  if (count > exitCodesMax) errors.push(fieldError.tooMany(`${field}.values`, count, exitCodesMax));
   return errors;
 }
 
-export function probeErrorsOf(container: JsonObject, at: string): FieldError[] {
+export function probeErrorsOf(container: JsonObject, at: string, spec: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   const lifecycle = objectIn(container, "lifecycle");
   for (const member of ["postStart", "preStop"])
-    if (isJsonObject(lifecycle[member]))
-      errors.push(...handlerErrors(objectIn(lifecycle, member), `${at}.lifecycle.${member}`));
+    if (isJsonObject(lifecycle[member])) {
+      const handler = objectIn(lifecycle, member);
+      errors.push(...handlerErrors(handler, `${at}.lifecycle.${member}`, spec));
+    }
   for (const member of ["livenessProbe", "readinessProbe", "startupProbe"]) {
     if (!isJsonObject(container[member])) continue;
-    const probe = objectIn(container, member);
-    errors.push(...probeErrors(probe, `${at}.${member}`));
+    const [probe, field] = [objectIn(container, member), `${at}.${member}`];
+    errors.push(...probeErrors(probe, field, spec));
     const successes = Number(probe["successThreshold"] ?? 0);
-    if (member !== "readinessProbe" && successes !== 1)
-      errors.push(fieldError.invalid(`${at}.${member}.successThreshold`, successes, "must be 1"));
+    const isReadiness = member === "readinessProbe";
+    const { terminationGracePeriodSeconds: seconds } = probe;
+    if (!isReadiness && successes !== 1)
+      errors.push(fieldError.invalid(`${field}.successThreshold`, successes, "must be 1"));
+    if (isReadiness && seconds !== undefined)
+      errors.push(
+        fieldError.invalid(
+          `${field}.terminationGracePeriodSeconds`,
+          seconds,
+          "must not be set for readinessProbes",
+        ),
+      );
   }
   return errors;
 }
@@ -83,139 +168,10 @@ function portErrors(ports: JsonValue | undefined, field: string): FieldError[] {
   });
 }
 
-const envSources = [
-  "fieldRef",
-  "resourceFieldRef",
-  "configMapKeyRef",
-  "secretKeyRef",
-  "fileKeyRef",
-] as const;
-
-const envNameText =
-  "a valid environment variable name must consist only of printable ASCII characters other than '='";
-
-function envErrors(env: JsonValue | undefined, field: string): FieldError[] {
-  return itemErrors<JsonObject>(env, field, (variable, at) => {
-    const errors = required(variable, "name", at);
-    const name = textIn(variable, "name");
-    if (name !== "" && /[^\x20-\x7e]|=/.test(name))
-      errors.push(fieldError.invalid(`${at}.name`, name, envNameText));
-    if (!isJsonObject(variable["valueFrom"])) return errors;
-    return [...errors, ...valueFromErrors(variable, `${at}.valueFrom`)];
-  });
-}
-
-function valueFromErrors(variable: JsonObject, at: string): FieldError[] {
-  const from = objectIn(variable, "valueFrom");
-  const sources = envSources.filter((source) => from[source] !== undefined);
-  const errors: FieldError[] = [];
-  for (const source of ["configMapKeyRef", "secretKeyRef"] as const)
-    if (isJsonObject(from[source]))
-      errors.push(...required(objectIn(from, source), "key", `${at}.${source}`));
-  if (isJsonObject(from["fieldRef"]))
-    errors.push(...required(objectIn(from, "fieldRef"), "fieldPath", `${at}.fieldRef`));
-  const message =
-    sources.length === 0
-      ? "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
-      : textIn(variable, "value") !== ""
-        ? "may not be specified when `value` is not empty"
-        : sources.length > 1
-          ? "may not have more than one field specified at a time"
-          : undefined;
-  return message === undefined ? errors : [...errors, fieldError.invalid(at, "", message)];
-}
-
-function envFromErrors(sources: JsonValue | undefined, field: string): FieldError[] {
-  return itemErrors<JsonObject>(sources, field, (source, at) => {
-    const given = ["configMapRef", "secretRef"].filter((one) => source[one] !== undefined);
-    const errors = given.flatMap((one) => required(objectIn(source, one), "name", `${at}.${one}`));
-    if (given.length === 1) return errors;
-    const message =
-      given.length === 0
-        ? "must specify one of: `configMapRef` or `secretRef`"
-        : "may not have more than one field specified at a time";
-    return [...errors, fieldError.invalid(field, "", message)];
-  });
-}
-
-function mountErrors(
-  mounts: JsonValue | undefined,
-  field: string,
-  volumes: ReadonlySet<string>,
-): FieldError[] {
-  const paths = new Set<string>();
-  return itemErrors<JsonObject>(mounts, field, (mount, at) => {
-    const [name, path] = [textIn(mount, "name"), textIn(mount, "mountPath")];
-    const errors = required(mount, "name", at);
-    if (!volumes.has(name)) errors.push(fieldError.notFound(`${at}.name`, name));
-    errors.push(...required(mount, "mountPath", at));
-    if (paths.has(path)) errors.push(fieldError.invalid(`${at}.mountPath`, path, "must be unique"));
-    paths.add(path);
-    return errors;
-  });
-}
-
-/** Resources of which a container cannot request less than its limit. */
-export function isOvercommitable(name: string): boolean {
-  return !name.startsWith("hugepages-") && (!name.includes("/") || name.includes("kubernetes.io/"));
-}
-
-export const standardResources: ReadonlySet<string> = new Set([
-  "cpu",
-  "memory",
-  "ephemeral-storage",
-]);
-
-export function resourceNameErrors(name: string, at: string): FieldError[] {
-  if (name.includes("/") || standardResources.has(name) || name.startsWith("hugepages-")) return [];
-  return [fieldError.invalid(at, name, "must be a standard resource for containers")];
-}
-
-export function resourceErrors(resources: JsonObject, field: string): FieldError[] {
-  const errors: FieldError[] = [];
-  const limits = objectIn(resources, "limits");
-  for (const part of ["limits", "requests"])
-    for (const [name, amount] of Object.entries(objectIn(resources, part))) {
-      const at = `${field}.${part}[${name}]`;
-      errors.push(
-        ...resourceNameErrors(name, at),
-        ...negativeQuantityErrors(amount as JsonValue, at),
-      );
-      if (name.includes("/") && !isIntegerQuantity(String(amount)))
-        errors.push(fieldError.invalid(at, amount as JsonValue, "must be an integer"));
-      const limit = limits[name];
-      if (part === "requests" && limit !== undefined)
-        errors.push(...overLimitErrors(name, String(amount), String(limit), `${field}.requests`));
-    }
-  return errors;
-}
-
-function overLimitErrors(name: string, amount: string, limit: string, at: string): FieldError[] {
-  const [one, other] = [quantityNanos(amount)?.nanos, quantityNanos(limit)?.nanos];
-  if (one === undefined || other === undefined || one === other) return [];
-  if (!isOvercommitable(name))
-    return [fieldError.invalid(at, amount, `must be equal to ${name} limit of ${limit}`)];
-  return one > other
-    ? [fieldError.invalid(at, amount, `must be less than or equal to ${name} limit of ${limit}`)]
-    : [];
-}
-
-function securityErrors(context: JsonObject, at: string): FieldError[] {
-  const errors = negativeErrors(context, ["runAsUser", "runAsGroup"], at);
-  if (context["allowPrivilegeEscalation"] === false && context["privileged"] === true)
-    errors.push(
-      fieldError.invalid(
-        at,
-        context,
-        "cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
-      ),
-    );
-  return errors;
-}
-
-function probeErrors(probe: JsonObject, at: string): FieldError[] {
-  return [
-    ...handlerErrors(probe, at),
+function probeErrors(probe: JsonObject, at: string, spec: JsonObject): FieldError[] {
+  const seconds = probe["terminationGracePeriodSeconds"];
+  const errors = [
+    ...handlerErrors(probe, at, spec),
     ...negativeErrors(
       probe,
       [
@@ -228,37 +184,61 @@ function probeErrors(probe: JsonObject, at: string): FieldError[] {
       at,
     ),
   ];
+  const field = `${at}.terminationGracePeriodSeconds`;
+  return seconds !== undefined && Number(seconds) <= 0
+    ? [...errors, fieldError.invalid(field, seconds, "must be greater than 0")]
+    : errors;
 }
 
-function handlerErrors(holder: JsonObject, at: string): FieldError[] {
+function handlerErrors(holder: JsonObject, at: string, spec: JsonObject): FieldError[] {
   const handlers = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"].filter(
     (member) => holder[member] !== undefined,
   );
   const [first, ...others] = handlers;
   if (first === undefined) return [fieldError.required(at, "must specify a handler type")];
   return [
-    ...actionErrors(first, objectIn(holder, first), `${at}.${first}`),
+    ...actionErrors(first, objectIn(holder, first), `${at}.${first}`, spec),
     ...others.map((member) =>
       fieldError.forbidden(`${at}.${member}`, "may not specify more than 1 handler type"),
     ),
   ];
 }
 
-function actionErrors(kind: string, action: JsonObject, at: string): FieldError[] {
+const headerText =
+  "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')";
+
+function actionErrors(
+  kind: string,
+  action: JsonObject,
+  at: string,
+  spec: JsonObject,
+): FieldError[] {
   switch (kind) {
     case "exec":
-      return action["command"] === undefined ? [fieldError.required(`${at}.command`)] : [];
+      return listIn(action["command"]).length === 0 ? [fieldError.required(`${at}.command`)] : [];
     case "httpGet":
       return [
         ...required(action, "path", at),
         ...portOrNameErrors(action["port"], `${at}.port`),
         ...oneOf(action, "scheme", ["HTTP", "HTTPS"], at),
+        ...itemErrors<JsonObject>(action["httpHeaders"], at, (header) => {
+          const name = textIn(header, "name");
+          const isValid = /^[-A-Za-z0-9]+$/.test(name);
+          return isValid ? [] : [fieldError.invalid(`${at}.httpHeaders`, name, headerText)];
+        }),
       ];
     case "tcpSocket":
       return portOrNameErrors(action["port"], `${at}.port`);
     case "grpc":
       return portNumberErrors(action["port"] ?? 0, `${at}.port`);
     default:
-      return [];
+      return sleepErrors(action, at, spec);
   }
+}
+
+function sleepErrors(action: JsonObject, at: string, spec: JsonObject): FieldError[] {
+  const [seconds, grace] = [action["seconds"] ?? 0, spec["terminationGracePeriodSeconds"]];
+  if (grace === undefined || (Number(seconds) >= 0 && Number(seconds) <= Number(grace))) return [];
+  const detail = `must be non-negative and less than terminationGracePeriodSeconds (${grace})`;
+  return [fieldError.invalid(at, seconds, detail)];
 }

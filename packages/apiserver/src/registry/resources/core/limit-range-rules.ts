@@ -5,7 +5,7 @@ import { quantityNanos } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { labelNameErrorsAt } from "../rules.ts";
 import { itemErrors, objectIn, textIn } from "../standard.ts";
-import { isOvercommitable, resourceNameErrors, standardResources } from "./container-rules.ts";
+import { isOfContainers, isOvercommitable, standardResources } from "./resource-rules.ts";
 
 const types: ReadonlySet<string> = new Set(["Pod", "Container", "PersistentVolumeClaim"]);
 /** Names without a domain that Kubernetes knows, besides those of containers. */
@@ -60,14 +60,17 @@ function amountErrors(limit: JsonObject, type: string, at: string): FieldError[]
 
 function limitedNameErrors(type: string, name: string, field: string): FieldError[] {
   const malformed = qualifiedNameErrors(name).map((text) => fieldError.invalid(field, name, text));
-  if (malformed.length > 0 || name.includes("/")) return malformed;
+  if (name.includes("/")) return malformed;
   const isKnown =
     standardResources.has(name) || otherResources.has(name) || name.startsWith("hugepages-");
   return [
-    ...(isKnown
+    ...malformed,
+    ...(isKnown || malformed.length > 0
       ? []
       : [fieldError.invalid(field, name, "must be a standard resource type or fully qualified")]),
-    ...(type === "Pod" || type === "Container" ? resourceNameErrors(name, field) : []),
+    ...((type === "Pod" || type === "Container") && !isOfContainers(name)
+      ? [fieldError.invalid(field, name, "must be a standard resource for containers")]
+      : []),
   ];
 }
 

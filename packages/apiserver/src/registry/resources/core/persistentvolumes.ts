@@ -7,11 +7,11 @@ import type { NativeKind } from "../native-kind.ts";
 import { objectIn } from "../standard.ts";
 import { claimSpecErrors, claimUpdateErrors } from "./claim-rules.ts";
 import { volumeSpecErrors, volumeUpdateErrors } from "./persistent-volume-rules.ts";
+import { setSourceDefaults } from "./pod-defaults.ts";
 
+/** The defaults of a claim, and of a template of claims. */
 export function setClaimDefaults(draft: Draft): void {
-  const spec = mutableMember(draft, "spec");
-  setDefault(spec, "volumeMode", "Filesystem");
-  setDataSources(spec);
+  mutableMember(draft, "spec")["volumeMode"] ??= "Filesystem";
 }
 
 /**
@@ -28,7 +28,7 @@ function setDataSources(spec: Draft): void {
   for (const one of [source, reference]) if (one !== undefined) one["apiGroup"] ??= null;
   if (source !== undefined && reference === undefined) spec["dataSourceRef"] = { ...source };
   const isElsewhere = reference?.["namespace"] !== undefined;
-  if (source === undefined && reference !== undefined && !isElsewhere && isKnownSource(reference))
+  if (source === undefined && reference !== undefined && !isElsewhere)
     spec["dataSource"] = { ...reference };
 }
 
@@ -46,7 +46,10 @@ export const persistentVolumeClaims: NativeKind = {
   shortNames: ["pvc"],
   shape: persistentVolumeClaim,
   hasGeneration: false,
-  setDefaults: setClaimDefaults,
+  setDefaults(draft) {
+    setClaimDefaults(draft);
+    setDataSources(mutableMember(draft, "spec"));
+  },
   prepareNew(draft) {
     draft["status"] = { phase: "Pending" };
   },
@@ -65,10 +68,9 @@ export const persistentVolumes: NativeKind = {
   hasGeneration: false,
   setDefaults(draft) {
     const spec = mutableMember(draft, "spec");
-    setDefault(spec, "volumeMode", "Filesystem");
+    spec["volumeMode"] ??= "Filesystem";
     setDefault(spec, "persistentVolumeReclaimPolicy", "Retain");
-    const hostPath = mutableMemberIfPresent(spec, "hostPath");
-    if (hostPath !== undefined) hostPath["type"] ??= "";
+    setSourceDefaults(spec);
   },
   prepareNew(draft) {
     draft["status"] = { phase: "Pending" };

@@ -2,7 +2,7 @@
  * Kubernetes' defaults of a Pod, or of a Pod template: set before admission, and again after a
  * mutation.
  */
-import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   mutableItems,
   mutableMember,
@@ -134,21 +134,37 @@ function setVolumeDefaults(volume: Draft): void {
     const source = mutableMemberIfPresent(volume, member);
     if (source !== undefined) setDefault(source, "defaultMode", fileModeDefault);
   }
-  const host = mutableMemberIfPresent(volume, "hostPath");
-  if (host !== undefined && host["type"] === undefined) host["type"] = "";
+  setSourceDefaults(volume);
   const image = mutableMemberIfPresent(volume, "image");
   if (image !== undefined)
     setDefault(image, "pullPolicy", pullPolicyOf(String(image["reference"] ?? "")));
   const claim = mutableMemberIfPresent(volume, "ephemeral");
   const template = claim && mutableMemberIfPresent(claim, "volumeClaimTemplate");
   const claimed = template && mutableMemberIfPresent(template, "spec");
-  if (claimed !== undefined) setDefault(claimed, "volumeMode", "Filesystem");
+  if (claimed !== undefined) claimed["volumeMode"] ??= "Filesystem";
   setDownwardDefaults(volume);
   const projected = mutableMemberIfPresent(volume, "projected");
   for (const source of projected === undefined ? [] : mutableItems(projected, "sources")) {
     setDownwardDefaults(source);
     const token = mutableMemberIfPresent(source, "serviceAccountToken");
     if (token !== undefined) setDefault(token, "expirationSeconds", 3600);
+  }
+}
+
+const sourceDefaults: Readonly<Record<string, JsonObject>> = {
+  hostPath: { type: "" },
+  iscsi: { iscsiInterface: "default" },
+  rbd: { pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" },
+  azureDisk: { cachingMode: "ReadWrite", kind: "Shared", fsType: "ext4", readOnly: false },
+  scaleIO: { storageMode: "ThinProvisioned", fsType: "xfs" },
+};
+
+/** Defaults of sources that Pods and PersistentVolumes share. */
+export function setSourceDefaults(holder: Draft): void {
+  for (const [name, defaults] of Object.entries(sourceDefaults)) {
+    const source = mutableMemberIfPresent(holder, name);
+    for (const [member, value] of source === undefined ? [] : Object.entries(defaults))
+      (source as Draft)[member] ??= value as JsonValue;
   }
 }
 

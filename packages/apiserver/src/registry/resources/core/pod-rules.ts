@@ -1,14 +1,11 @@
-/**
- * Validation of Pods and Pod templates, in the words and the order of Kubernetes. It contains the
- * rules that users encounter, not all of them.
- */
+/** Validation of Pods and Pod templates, in the words and the order of Kubernetes. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { annotationErrors, labelErrors } from "@kcp-ts/machinery/meta";
 import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { ipAddressErrors } from "../address-rules.ts";
 import {
   labelNameErrorsAt,
-  labelValueErrorsAt,
   nameErrorsAt,
   oneOf,
   oneOfIfSet,
@@ -16,18 +13,29 @@ import {
   requiredLabel,
 } from "../rules.ts";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
-import { type ContainerScope, containerErrors, probeErrorsOf } from "./container-rules.ts";
+import { affinityErrors, spreadErrors, tolerationErrors } from "./affinity-rules.ts";
+import {
+  type ContainerScope,
+  containerErrors,
+  probeErrorsOf,
+  restartErrors,
+} from "./container-rules.ts";
+import { dnsErrors } from "./dns-rules.ts";
+import { fileVolumeErrors } from "./environment-rules.ts";
+import { tokenAccountErrors } from "./projected-rules.ts";
+import { podResourceErrors, resourceErrors } from "./resource-rules.ts";
+import { podSecurityErrors } from "./security-rules.ts";
 import { volumeErrors } from "./volume-rules.ts";
 
 const restartPolicies = ["Always", "OnFailure", "Never"];
 const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const deadlineMax = 2 ** 31 - 1;
 
-/** `claimed` are volumes from elsewhere: the claims of a StatefulSet. */
+/** `claims` are the names of the claims of a StatefulSet: its Pods have them as volumes. */
 export function templateErrors(
   template: JsonObject,
   field: string,
-  claimed: readonly string[] = [],
+  claims: readonly string[] = [],
 ): FieldError[] {
   const metadata = objectIn(template, "metadata");
   const spec = objectIn(template, "spec");
@@ -37,7 +45,7 @@ export function templateErrors(
       objectIn(metadata, "annotations") as Record<string, string>,
       `${field}.annotations`,
     ),
-    ...podSpecErrors(spec, `${field}.spec`, claimed),
+    ...specErrors(withClaims(spec, claims), `${field}.spec`, false),
     ...(listIn(spec["ephemeralContainers"]).length === 0
       ? []
       : [
@@ -49,62 +57,163 @@ export function templateErrors(
   ];
 }
 
-export function podSpecErrors(
-  spec: JsonObject,
-  field: string,
-  claimed: readonly string[] = [],
-): FieldError[] {
-  const { names, errors } = volumeErrors(spec["volumes"], `${field}.volumes`);
-  const scope: ContainerScope = { volumes: new Set([...names, ...claimed]), names: new Set() };
+function withClaims(spec: JsonObject, claims: readonly string[]): JsonObject {
+  if (claims.length === 0) return spec;
+  const others = (listIn(spec["volumes"]) as readonly JsonObject[]).filter(
+    (volume) => !claims.includes(textIn(volume, "name")),
+  );
+  const claimed = claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
+  return { ...spec, volumes: [...claimed, ...others] };
+}
+
+/** The rules of a Pod, some of which do not apply to templates. */
+export function podSpecErrors(spec: JsonObject, field: string): FieldError[] {
+  return [
+    ...specErrors(spec, field, true),
+    ...tokenAccountErrors(spec, field),
+    ...["containers", "initContainers"].flatMap((member) =>
+      itemErrors<JsonObject>(spec[member], `${field}.${member}`, (container, at) => {
+        const image = textIn(container, "image");
+        const detail = "must not have leading or trailing whitespace";
+        return image.trim() === image ? [] : [fieldError.invalid(`${at}.image`, image, detail)];
+      }),
+    ),
+  ];
+}
+
+function specErrors(spec: JsonObject, field: string, isPod: boolean): FieldError[] {
+  const { volumes, errors } = volumeErrors(spec["volumes"], `${field}.volumes`, isPod);
+  const claims = new Set<string>();
+  errors.push(
+    ...itemErrors<JsonObject>(spec["resourceClaims"], `${field}.resourceClaims`, (claim, at) =>
+      claimErrors(claim, at, claims),
+    ),
+  );
+  const scope: ContainerScope = { spec, volumes, claims, names: new Set() };
   errors.push(
     ...allContainerErrors(spec, field, scope),
+    ...podResourceErrors(spec, field),
+    ...hostNetworkErrors(spec, field, isPod),
     ...oneOf(spec, "restartPolicy", restartPolicies, field),
     ...oneOf(spec, "dnsPolicy", dnsPolicies, field),
     ...labelErrors(
       objectIn(spec, "nodeSelector") as Record<string, string>,
       `${field}.nodeSelector`,
     ),
-    ...itemErrors<JsonObject>(
-      spec["imagePullSecrets"],
-      `${field}.imagePullSecrets`,
-      (secret, at) => (textIn(secret, "name") === "" ? required(secret, "name", at) : []),
-    ),
+    ...podSecurityErrors(spec, field),
     ...affinityErrors(objectIn(spec, "affinity"), `${field}.affinity`),
+    ...dnsErrors(spec, `${field}.dnsConfig`),
     ...itemErrors<JsonObject>(spec["readinessGates"], `${field}.readinessGates`, (gate, at) =>
       labelNameErrorsAt(textIn(gate, "conditionType"), `${at}.conditionType`),
     ),
+    ...gateErrors(spec["schedulingGates"], `${field}.schedulingGates`),
     ...spreadErrors(spec["topologySpreadConstraints"], `${field}.topologySpreadConstraints`),
+    ...hostProcessErrors(spec, field),
+    ...hostErrors(spec, field),
+    ...memberErrors(spec, field),
+  );
+  for (const member of ["initContainers", "containers"])
+    errors.push(
+      ...itemErrors<JsonObject>(spec[member], `${field}.${member}`, (container, at) =>
+        fileVolumeErrors(container, at, allVolumes(spec)),
+      ),
+    );
+  return errors;
+}
+
+function allVolumes(spec: JsonObject): ReadonlyMap<string, JsonObject> {
+  const volumes = listIn(spec["volumes"]) as readonly JsonObject[];
+  return new Map(volumes.map((volume) => [textIn(volume, "name"), volume]));
+}
+
+/** The members of a spec that have rules of their own. */
+function memberErrors(spec: JsonObject, field: string): FieldError[] {
+  const { overhead, runtimeClassName, schedulingGroup } = spec;
+  return [
     ...nameMemberErrors(spec, field, "serviceAccountName"),
     ...nameMemberErrors(spec, field, "nodeName"),
     ...deadlineErrors(spec, field),
     ...nameMemberErrors(spec, field, "hostname", dnsLabelErrors),
     ...nameMemberErrors(spec, field, "subdomain", dnsLabelErrors),
     ...tolerationErrors(spec["tolerations"], `${field}.tolerations`),
+    ...itemErrors<JsonObject>(spec["hostAliases"], `${field}.hostAliases`, (alias, at) => [
+      ...ipAddressErrors(textIn(alias, "ip"), `${at}.ip`),
+      ...itemErrors<string>(alias["hostnames"], `${at}.hostnames`, (name, place) =>
+        nameErrorsAt(name, place, dnsSubdomainErrors),
+      ),
+    ]),
     ...nameMemberErrors(spec, field, "priorityClassName"),
-    ...nameMemberErrors(spec, field, "runtimeClassName"),
+    ...(runtimeClassName === undefined
+      ? []
+      : nameErrorsAt(String(runtimeClassName), `${field}.runtimeClassName`, dnsSubdomainErrors)),
     ...oneOfIfSet(spec, "preemptionPolicy", ["PreemptLowerPriority", "Never"], field),
-  );
-  return errors;
+    ...(isJsonObject(overhead) ? resourceErrors({ limits: overhead }, `${field}.overhead`) : []),
+    ...systemErrors(spec, field),
+    ...(isJsonObject(schedulingGroup)
+      ? groupErrors(schedulingGroup, `${field}.schedulingGroup.podGroupName`)
+      : []),
+  ];
+}
+
+function groupErrors({ podGroupName }: JsonObject, at: string): FieldError[] {
+  return podGroupName === undefined
+    ? [fieldError.invalid(at, null, "must specify one of: `podGroupName`")]
+    : nameErrorsAt(String(podGroupName), at, dnsSubdomainErrors);
+}
+
+function claimErrors(claim: JsonObject, at: string, names: Set<string>): FieldError[] {
+  const name = textIn(claim, "name");
+  const errors = names.has(name)
+    ? [fieldError.duplicate(`${at}.name`, name)]
+    : requiredLabel(claim, "name", at);
+  if (name !== "") names.add(name);
+  const members = ["resourceClaimName", "resourceClaimTemplateName"];
+  const given = members.filter((member) => claim[member] !== undefined);
+  if (given.length !== 1) {
+    const detail =
+      given.length === 2
+        ? "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+        : "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`";
+    errors.push(fieldError.invalid(at, claim, detail));
+  }
+  return [
+    ...errors,
+    ...given.flatMap((member) =>
+      nameErrorsAt(textIn(claim, member), `${at}.${member}`, dnsSubdomainErrors),
+    ),
+  ];
 }
 
 function allContainerErrors(spec: JsonObject, field: string, scope: ContainerScope): FieldError[] {
-  if (listIn(spec["containers"]).length === 0) return [fieldError.required(`${field}.containers`)];
+  const { names } = scope;
+  const repeated = (container: JsonObject, at: string, isInit: boolean): FieldError[] => {
+    const name = textIn(container, "name");
+    const isRepeated = names.has(name);
+    if (name !== "" || !isInit) names.add(name);
+    return isRepeated ? [fieldError.duplicate(`${at}.name`, name)] : [];
+  };
   const isMain = (container: JsonObject) => textIn(container, "restartPolicy") === "Always";
   return [
+    ...(listIn(spec["containers"]).length === 0
+      ? [fieldError.required(`${field}.containers`)]
+      : []),
     ...itemErrors<JsonObject>(spec["containers"], `${field}.containers`, (container, at) => [
       ...containerErrors(container, at, scope),
-      ...probeErrorsOf(container, at),
+      ...repeated(container, at, false),
+      ...probeErrorsOf(container, at, spec),
+      ...restartErrors(container, at),
     ]),
     ...hostPortErrors(spec["containers"], `${field}.containers`),
-    ...(spec["hostNetwork"] === true
-      ? itemErrors<JsonObject>(spec["containers"], `${field}.containers`, otherHostPortErrors)
-      : []),
     ...itemErrors<JsonObject>(
       spec["initContainers"],
       `${field}.initContainers`,
       (container, at) => [
         ...containerErrors(container, at, scope),
-        ...(isMain(container) ? probeErrorsOf(container, at) : noProbeErrors(container, at)),
+        ...restartErrors(container, at),
+        ...repeated(container, at, true),
+        ...(isMain(container)
+          ? probeErrorsOf(container, at, spec)
+          : [...noProbeErrors(container, at), ...noResizeErrors(container, at)]),
       ],
     ),
   ];
@@ -121,13 +230,28 @@ function noProbeErrors(container: JsonObject, at: string): FieldError[] {
     );
 }
 
-/** A template may omit the port of the host: its Pods get it. */
-function otherHostPortErrors(container: JsonObject, field: string): FieldError[] {
-  return itemErrors<JsonObject>(container["ports"], `${field}.ports`, (port, at) => {
-    const [host, own] = [Number(port["hostPort"] ?? 0), Number(port["containerPort"] ?? 0)];
-    const detail = "must match `containerPort` when `hostNetwork` is true";
-    return host === 0 || host === own ? [] : [fieldError.invalid(`${at}.hostPort`, host, detail)];
+function noResizeErrors(container: JsonObject, at: string): FieldError[] {
+  return itemErrors<JsonObject>(container["resizePolicy"], `${at}.resizePolicy`, (one, field) => {
+    const { restartPolicy } = one;
+    const detail = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+    return restartPolicy === "RestartContainer"
+      ? [fieldError.invalid(`${field}.restartPolicy`, restartPolicy, detail)]
+      : [];
   });
+}
+
+/** A template may omit the port of the host: its Pods get it. */
+function hostNetworkErrors(spec: JsonObject, field: string, isPod: boolean): FieldError[] {
+  if (spec["hostNetwork"] !== true) return [];
+  return itemErrors<JsonObject>(spec["containers"], `${field}.containers`, (container, at) =>
+    itemErrors<JsonObject>(container["ports"], `${at}.ports`, (port, place) => {
+      const [host, own] = [Number(port["hostPort"] ?? 0), Number(port["containerPort"] ?? 0)];
+      const detail = "must match `containerPort` when `hostNetwork` is true";
+      return host === own || (host === 0 && !isPod)
+        ? []
+        : [fieldError.invalid(`${place}.hostPort`, host, detail)];
+    }),
+  );
 }
 
 /** Two containers of a Pod cannot listen on the same port of the node. */
@@ -145,6 +269,102 @@ function hostPortErrors(containers: JsonValue | undefined, field: string): Field
   );
 }
 
+function gateErrors(gates: JsonValue | undefined, field: string): FieldError[] {
+  const seen = new Set<string>();
+  return itemErrors<JsonObject>(gates, field, (gate, at) => {
+    const name = textIn(gate, "name");
+    const errors = labelNameErrorsAt(name, at);
+    if (seen.has(name)) errors.push(fieldError.duplicate(at, name));
+    seen.add(name);
+    return errors;
+  });
+}
+
+/** Containers that are processes of a Windows node: all of a Pod or none, on the node's network. */
+function hostProcessErrors(spec: JsonObject, field: string): FieldError[] {
+  const valueIn = (holder: JsonObject) =>
+    objectIn(objectIn(holder, "securityContext"), "windowsOptions")["hostProcess"];
+  const ofPod = valueIn(spec);
+  const errors: FieldError[] = [];
+  const values = ["initContainers", "containers"].flatMap((member) =>
+    listIn(spec[member]).map((container, index) => {
+      const own = valueIn(container as JsonObject);
+      const at = `${field}.${member}[${index}].securityContext.windowsOptions.hostProcess`;
+      const detail = `pod hostProcess value must be identical if both are specified, was ${ofPod}`;
+      if (own !== undefined && ofPod !== undefined && own !== ofPod)
+        errors.push(fieldError.invalid(at, own, detail));
+      return own ?? ofPod;
+    }),
+  );
+  if (!values.includes(true)) return errors;
+  const all =
+    "If pod contains any hostProcess containers then all containers must be HostProcess containers";
+  if (values.some((value) => value !== true)) errors.push(fieldError.invalid(field, "", all));
+  const network = "hostNetwork must be true if pod contains any hostProcess containers";
+  if (spec["hostNetwork"] !== true)
+    errors.push(fieldError.invalid(`${field}.hostNetwork`, false, network));
+  return errors;
+}
+
+const hostnameBytesMax = 64;
+
+/** Users and names that a Pod shares with its node, or has for itself. */
+function hostErrors(spec: JsonObject, field: string): FieldError[] {
+  const errors = ["hostPID", "hostIPC"]
+    .filter((member) => spec["hostUsers"] === false && spec[member] === true)
+    .map((member) =>
+      fieldError.forbidden(`${field}.${member.replace("h", "H")}`, "when `hostUsers` is false"),
+    );
+  const isApart = spec["hostUsers"] === false;
+  if (isApart && spec["hostNetwork"] === true)
+    errors.unshift(fieldError.forbidden(`${field}.hostNetwork`, "when `hostUsers` is false"));
+  for (const member of isApart ? ["initContainers", "containers"] : [])
+    for (const [index, container] of listIn(spec[member]).entries())
+      if (isJsonObject(container) && listIn(container["volumeDevices"]).length > 0)
+        errors.push(
+          fieldError.forbidden(
+            `${field}.${member}[${index}].volumeDevices`,
+            "when `hostUsers` is false",
+          ),
+        );
+  const { hostnameOverride } = spec;
+  if (hostnameOverride === undefined) return errors;
+  const at = `${field}.hostnameOverride`;
+  for (const member of ["setHostnameAsFQDN", "hostNetwork"])
+    if (spec[member] === true)
+      errors.push(fieldError.forbidden(at, `may not be specified when ${member} is true`));
+  if (String(hostnameOverride).length > hostnameBytesMax)
+    errors.push(fieldError.tooLong(at, hostnameBytesMax));
+  return [...errors, ...nameErrorsAt(String(hostnameOverride), at, dnsSubdomainErrors)];
+}
+
+/** What the system of the nodes does not have. */
+function systemErrors(spec: JsonObject, field: string): FieldError[] {
+  const { os } = spec;
+  if (!isJsonObject(os)) return [];
+  const name = textIn(os, "name");
+  if (name === "") return required(os, "name", `${field}.os`);
+  if (name !== "linux" && name !== "windows")
+    return [fieldError.notSupported(`${field}.os`, name, ["linux", "windows"])];
+  if (name === "windows") return [];
+  const holders = [
+    [spec, field] as const,
+    ...["initContainers", "containers"].flatMap((member) =>
+      (listIn(spec[member]) as readonly JsonObject[]).map(
+        (container, index) => [container, `${field}.${member}[${index}]`] as const,
+      ),
+    ),
+  ];
+  return holders
+    .filter(([holder]) => objectIn(holder, "securityContext")["windowsOptions"] !== undefined)
+    .map(([, at]) =>
+      fieldError.forbidden(
+        `${at}.securityContext.windowsOptions`,
+        "windows options cannot be set for a linux pod",
+      ),
+    );
+}
+
 function nameMemberErrors(
   spec: JsonObject,
   field: string,
@@ -160,180 +380,6 @@ function deadlineErrors(spec: JsonObject, field: string): FieldError[] {
   if (seconds === undefined || (Number(seconds) >= 1 && Number(seconds) <= deadlineMax)) return [];
   const at = `${field}.activeDeadlineSeconds`;
   return [fieldError.invalid(at, seconds, `must be between 1 and ${deadlineMax}, inclusive`)];
-}
-
-const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-
-export function tolerationErrors(tolerations: JsonValue | undefined, field: string): FieldError[] {
-  return itemErrors<JsonObject>(tolerations, field, (toleration, at) => {
-    const [key, value] = [textIn(toleration, "key"), textIn(toleration, "value")];
-    const [operator, effect] = [textIn(toleration, "operator"), textIn(toleration, "effect")];
-    const errors = key === "" ? [] : labelNameErrorsAt(key, `${at}.key`);
-    if (key === "" && operator !== "Exists")
-      errors.push(
-        fieldError.invalid(
-          `${at}.operator`,
-          operator,
-          'operator must be Exists when `key` is empty, which means "match all values and all keys"',
-        ),
-      );
-    if (toleration["tolerationSeconds"] !== undefined && effect !== "NoExecute")
-      errors.push(
-        fieldError.invalid(
-          `${at}.effect`,
-          effect,
-          "effect must be 'NoExecute' when `tolerationSeconds` is set",
-        ),
-      );
-    if (operator === "Exists") {
-      if (value !== "")
-        errors.push(
-          fieldError.invalid(
-            `${at}.operator`,
-            value,
-            "value must be empty when `operator` is 'Exists'",
-          ),
-        );
-    } else if (operator === "Equal" || operator === "") {
-      errors.push(...labelValueErrorsAt(value, `${at}.operator`));
-    } else errors.push(...oneOf(toleration, "operator", ["Equal", "Exists"], at));
-    return effect === "" ? errors : [...errors, ...oneOf(toleration, "effect", effects, at)];
-  });
-}
-
-function affinityErrors(affinity: JsonObject, field: string): FieldError[] {
-  const node = objectIn(affinity, "nodeAffinity");
-  const errors = nodeAffinityErrors(node, `${field}.nodeAffinity`);
-  for (const member of ["podAffinity", "podAntiAffinity"]) {
-    const terms = objectIn(affinity, member);
-    errors.push(
-      ...itemErrors<JsonObject>(
-        terms["requiredDuringSchedulingIgnoredDuringExecution"],
-        `${field}.${member}.requiredDuringSchedulingIgnoredDuringExecution`,
-        podTermErrors,
-      ),
-      ...itemErrors<JsonObject>(
-        terms["preferredDuringSchedulingIgnoredDuringExecution"],
-        `${field}.${member}.preferredDuringSchedulingIgnoredDuringExecution`,
-        (term, at) => [
-          ...weightErrors(term, at),
-          ...podTermErrors(objectIn(term, "podAffinityTerm"), `${at}.podAffinityTerm`),
-        ],
-      ),
-    );
-  }
-  return errors;
-}
-
-function podTermErrors(term: JsonObject, at: string): FieldError[] {
-  const key = textIn(term, "topologyKey");
-  const field = `${at}.topologyKey`;
-  return [
-    ...(key === "" ? [fieldError.required(field, "can not be empty")] : []),
-    ...labelNameErrorsAt(key, field),
-  ];
-}
-
-function weightErrors(term: JsonObject, at: string): FieldError[] {
-  const weight = Number(term["weight"] ?? 0);
-  return weight >= 1 && weight <= 100
-    ? []
-    : [fieldError.invalid(`${at}.weight`, weight, "must be in the range 1-100")];
-}
-
-function nodeAffinityErrors(affinity: JsonObject, field: string): FieldError[] {
-  const errors: FieldError[] = [];
-  const needed = affinity["requiredDuringSchedulingIgnoredDuringExecution"];
-  if (isJsonObject(needed)) {
-    const at = `${field}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`;
-    if (listIn(needed["nodeSelectorTerms"]).length === 0)
-      errors.push(fieldError.required(at, "must have at least one node selector term"));
-    errors.push(...itemErrors<JsonObject>(needed["nodeSelectorTerms"], at, nodeTermErrors));
-  }
-  errors.push(
-    ...itemErrors<JsonObject>(
-      affinity["preferredDuringSchedulingIgnoredDuringExecution"],
-      `${field}.preferredDuringSchedulingIgnoredDuringExecution`,
-      (term, at) => [
-        ...(Number(term["weight"] ?? 0) <= 0 || Number(term["weight"]) > 100
-          ? [
-              fieldError.invalid(
-                `${at}.weight`,
-                Number(term["weight"] ?? 0),
-                "must be in the range 1-100",
-              ),
-            ]
-          : []),
-        ...nodeTermErrors(objectIn(term, "preference"), `${at}.preference`),
-      ],
-    ),
-  );
-  return errors;
-}
-
-export function nodeTermErrors(term: JsonObject, at: string): FieldError[] {
-  return itemErrors<JsonObject>(
-    term["matchExpressions"],
-    `${at}.matchExpressions`,
-    (requirement, field) => {
-      const count = listIn(requirement["values"]).length;
-      const operator = textIn(requirement, "operator");
-      const errors: FieldError[] = [];
-      switch (operator) {
-        case "In":
-        case "NotIn":
-          if (count === 0)
-            errors.push(
-              fieldError.required(
-                `${field}.values`,
-                "must be specified when `operator` is 'In' or 'NotIn'",
-              ),
-            );
-          break;
-        case "Exists":
-        case "DoesNotExist":
-          if (count > 0)
-            errors.push(
-              fieldError.forbidden(
-                `${field}.values`,
-                "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-              ),
-            );
-          break;
-        case "Gt":
-        case "Lt":
-          if (count !== 1)
-            errors.push(
-              fieldError.required(
-                `${field}.values`,
-                "must be specified single value when `operator` is 'Lt' or 'Gt'",
-              ),
-            );
-          break;
-        default:
-          errors.push(
-            fieldError.invalid(`${field}.operator`, operator, "not a valid selector operator"),
-          );
-      }
-      return [...errors, ...labelNameErrorsAt(textIn(requirement, "key"), `${field}.key`)];
-    },
-  );
-}
-
-function spreadErrors(constraints: JsonValue | undefined, field: string): FieldError[] {
-  return itemErrors<JsonObject>(constraints, field, (constraint, at) => {
-    const errors: FieldError[] = [];
-    const skew = Number(constraint["maxSkew"] ?? 0);
-    if (skew <= 0)
-      errors.push(fieldError.invalid(`${at}.maxSkew`, skew, "must be greater than zero"));
-    const key = textIn(constraint, "topologyKey");
-    if (key === "") errors.push(fieldError.required(`${at}.topologyKey`, "can not be empty"));
-    else errors.push(...labelNameErrorsAt(key, `${at}.topologyKey`));
-    return [
-      ...errors,
-      ...oneOf(constraint, "whenUnsatisfiable", ["DoNotSchedule", "ScheduleAnyway"], at),
-    ];
-  });
 }
 
 /** Containers that `kubectl debug` adds to a running Pod; those that exist stay as they are. */

@@ -5,7 +5,8 @@ import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { mutableItems, mutableMember } from "../../mutable-members.ts";
 import type { Draft, SubresourceStrategy } from "../../strategy.ts";
 import type { NativeKind } from "../native-kind.ts";
-import { listIn, objectIn, textIn } from "../standard.ts";
+import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
+import { tolerationErrors } from "./affinity-rules.ts";
 import { setPodDefaults } from "./pod-defaults.ts";
 import { ephemeralContainerErrors, podSpecErrors } from "./pod-rules.ts";
 import { qosClassOf } from "./qos-class.ts";
@@ -114,9 +115,65 @@ export function podUpdateErrors(
   old: JsonObject,
   free: readonly string[] = [],
 ): FieldError[] {
+  const [spec, oldSpec] = [objectIn(updated, "spec"), objectIn(old, "spec")];
+  const members = ["containers", "initContainers"];
+  const count = (one: JsonObject, member: string) => listIn(one[member]).length;
+  const resized = members.find((member) => count(spec, member) !== count(oldSpec, member));
+  if (resized !== undefined)
+    return [
+      fieldError.forbidden(`spec.${resized}`, "pod updates may not add or remove containers"),
+    ];
+  const late = deadlineChangeErrors(spec, oldSpec);
+  const errors = [
+    ...late,
+    ...tolerationChangeErrors(spec, oldSpec),
+    ...newGateErrors(spec, oldSpec),
+  ];
+  // A deadline that is too late is reported alone.
+  if (late.length > 0 && spec["activeDeadlineSeconds"] !== undefined) return late;
   const [now, before] = [fixedPart(updated, free), fixedPart(old, free)];
-  if (jsonEqual(now, before)) return [];
-  return [fieldError.forbidden("spec", updateForbidden)];
+  return jsonEqual(now, before)
+    ? errors
+    : [...errors, fieldError.forbidden("spec", updateForbidden)];
+}
+
+/** A deadline may be set, or come nearer. */
+function deadlineChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [spec["activeDeadlineSeconds"], old["activeDeadlineSeconds"]];
+  const at = "spec.activeDeadlineSeconds";
+  if (now === undefined)
+    return before === undefined
+      ? []
+      : [fieldError.invalid(at, null, "must not update from a positive integer to nil value")];
+  if (Number(now) < 0 || Number(now) > deadlineMax)
+    return [fieldError.invalid(at, now, `must be between 0 and ${deadlineMax}, inclusive`)];
+  return before !== undefined && Number(before) < Number(now)
+    ? [fieldError.invalid(at, now, "must be less than or equal to previous value")]
+    : [];
+}
+
+const deadlineMax = 2 ** 31 - 1;
+
+function tolerationChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const at = "spec.tolerations";
+  const timeless = (one: unknown) => ({ ...(one as JsonObject), tolerationSeconds: null });
+  const now = listIn(spec["tolerations"]).map(timeless);
+  const isKept = listIn(old["tolerations"]).every((one) =>
+    now.some((other) => jsonEqual(other, timeless(one))),
+  );
+  const detail = "existing toleration can not be modified except its tolerationSeconds";
+  return isKept ? tolerationErrors(spec["tolerations"], at) : [fieldError.forbidden(at, detail)];
+}
+
+function newGateErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const names = new Set(
+    listIn(old["schedulingGates"]).map((gate) => textIn(gate as JsonObject, "name")),
+  );
+  return itemErrors<JsonObject>(spec["schedulingGates"], "spec.schedulingGates", (gate, at) => {
+    const name = textIn(gate, "name");
+    const detail = `only deletion is allowed, but found new scheduling gate '${name}'`;
+    return names.has(name) ? [] : [fieldError.forbidden(`${at}.name`, detail)];
+  });
 }
 
 /** The immutable fields of the spec. */
@@ -128,9 +185,7 @@ function fixedPart(object: JsonObject, free: readonly string[]): JsonObject {
     ...spec
   } = objectIn(object, "spec");
   const imageless = (list: unknown) =>
-    Array.isArray(list)
-      ? (list as JsonObject[]).map(({ image: _i, resources: _r, ...rest }) => rest)
-      : [];
+    Array.isArray(list) ? (list as JsonObject[]).map(({ image: _i, ...rest }) => rest) : [];
   const fixed = Object.entries(spec).filter(([member]) => !free.includes(member));
   return {
     ...Object.fromEntries(fixed),

@@ -16,6 +16,7 @@ import {
   portOrNameErrors,
 } from "../rules.ts";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
+import { externalAddressErrors, trafficErrors } from "./service-traffic-rules.ts";
 
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const affinitySecondsDefault = 10_800;
@@ -72,8 +73,7 @@ export function setServiceDefaults(draft: Draft): void {
   const isReachable =
     isExternal(type) || (type === "ClusterIP" && listIn(spec["externalIPs"]).length > 0);
   if (isReachable) setDefault(spec, "externalTrafficPolicy", "Cluster");
-  if (isExternal(type) || type === "ClusterIP")
-    setDefault(spec, "internalTrafficPolicy", "Cluster");
+  if (isExternal(type) || type === "ClusterIP") spec["internalTrafficPolicy"] ??= "Cluster";
   if (type === "LoadBalancer") spec["allocateLoadBalancerNodePorts"] ??= true;
 }
 
@@ -121,7 +121,9 @@ function serviceErrors(object: JsonObject): FieldError[] {
   return [
     ...errors,
     ...oneOf(spec, "sessionAffinity", ["ClientIP", "None"], "spec"),
+    ...externalAddressErrors(spec),
     ...oneOf(spec, "type", types, "spec"),
+    ...trafficErrors(spec),
   ];
 }
 
@@ -145,6 +147,7 @@ function portsErrors(spec: JsonObject, needsNames: boolean): FieldError[] {
       ...portNumberErrors(port["port"] ?? 0, `${at}.port`),
       ...oneOf(port, "protocol", ["SCTP", "TCP", "UDP"], at),
       ...portOrNameErrors(port["targetPort"], `${at}.targetPort`),
+      ...appProtocolErrors(port, at),
     );
     const { protocol, port: number } = port as { protocol: string; port: number };
     const key = `${protocol}/${number}`;

@@ -1,9 +1,9 @@
 /** EndpointSlices. */
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
+import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors } from "@kcp-ts/machinery/names";
 import { endpointSlice } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { mutableItems, mutableMember, setDefault } from "../../mutable-members.ts";
+import { mutableItems, mutableMember } from "../../mutable-members.ts";
 import { endpointAddressErrors, ipAddressErrors, ipVersionOf } from "../address-rules.ts";
 import type { NativeKind } from "../native-kind.ts";
 import { appProtocolErrors, fixedMemberErrors, nameErrorsAt, oneOf } from "../rules.ts";
@@ -22,7 +22,7 @@ export const endpointSlices: NativeKind = {
   setDefaults(draft) {
     for (const port of mutableItems(draft, "ports")) {
       port["name"] ??= "";
-      setDefault(port, "protocol", "TCP");
+      port["protocol"] ??= "TCP";
     }
     for (const endpoint of mutableItems(draft, "endpoints")) {
       endpoint["conditions"] ??= {};
@@ -90,7 +90,27 @@ function endpointErrors(slice: JsonObject): FieldError[] {
       ...(hostname === undefined
         ? []
         : nameErrorsAt(String(hostname), `${at}.hostname`, dnsLabelErrors)),
+      ...hintErrors(objectIn(endpoint, "hints"), `${at}.hints`),
     ];
+  });
+}
+
+const hintsMax = 8;
+const hintNameErrors = { forZones: labelValueErrors, forNodes: dnsSubdomainErrors };
+
+/** The zones and nodes whose traffic an endpoint gets. */
+function hintErrors(hints: JsonObject, at: string): FieldError[] {
+  return Object.entries(hintNameErrors).flatMap(([member, check]) => {
+    const field = `${at}.${member}`;
+    const count = listIn(hints[member]).length;
+    if (count > hintsMax) return [fieldError.tooMany(field, count, hintsMax)];
+    const names = new Set<string>();
+    return itemErrors<JsonObject>(hints[member], field, (hint, place) => {
+      const name = textIn(hint, "name");
+      const errors = names.has(name) ? [fieldError.duplicate(`${place}.name`, name)] : [];
+      names.add(name);
+      return [...errors, ...nameErrorsAt(name, `${place}.name`, check)];
+    });
   });
 }
 

@@ -69,7 +69,7 @@ export const networkPolicies: NativeKind = {
       spec["policyTypes"] = listIn(spec["egress"]).length > 0 ? ["Ingress", "Egress"] : ["Ingress"];
     for (const member of ["ingress", "egress"])
       for (const rule of mutableItems(spec, member))
-        for (const port of mutableItems(rule, "ports")) setDefault(port, "protocol", "TCP");
+        for (const port of mutableItems(rule, "ports")) port["protocol"] ??= "TCP";
   },
   validate: networkPolicyErrors,
 };

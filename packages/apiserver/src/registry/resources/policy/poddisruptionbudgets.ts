@@ -1,10 +1,11 @@
 /** PodDisruptionBudgets. */
+import type { JsonValue } from "@kcp-ts/machinery/json";
 import { podDisruptionBudget } from "@kcp-ts/machinery/shape";
-import { fieldError } from "@kcp-ts/machinery/status";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { mutableMember } from "../../mutable-members.ts";
 import { labelSelectorErrors } from "../label-selector-errors.ts";
 import type { NativeKind } from "../native-kind.ts";
-import { countOrPercentErrors, oneOfIfSet, over100PercentErrors } from "../rules.ts";
+import { countOrPercentErrors, over100PercentErrors } from "../rules.ts";
 import { objectIn, unrestrictedNames } from "../standard.ts";
 
 export const podDisruptionBudgets: NativeKind = {
@@ -39,8 +40,15 @@ export const podDisruptionBudgets: NativeKind = {
     return [
       ...errors,
       ...labelSelectorErrors(spec["selector"], "spec.selector"),
-      ...oneOfIfSet(spec, "unhealthyPodEvictionPolicy", ["AlwaysAllow", "IfHealthyBudget"], "spec"),
+      ...evictionPolicyErrors(spec["unhealthyPodEvictionPolicy"]),
     ];
   },
   strategy: { allowsUnconditionalUpdate: false },
 };
+
+const evictionPolicies = ["AlwaysAllow", "IfHealthyBudget"];
+
+function evictionPolicyErrors(policy: JsonValue | undefined): FieldError[] {
+  if (policy === undefined || evictionPolicies.includes(String(policy))) return [];
+  return [fieldError.notSupported("spec.unhealthyPodEvictionPolicy", policy, evictionPolicies)];
+}

@@ -4,9 +4,8 @@ import { labelErrors } from "@kcp-ts/machinery/meta";
 import { dnsLabelErrors } from "@kcp-ts/machinery/names";
 import { priorityClass, runtimeClass } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { setDefault } from "../../mutable-members.ts";
-import { resourceErrors } from "../core/container-rules.ts";
-import { tolerationErrors } from "../core/pod-rules.ts";
+import { tolerationErrors } from "../core/affinity-rules.ts";
+import { resourceErrors } from "../core/resource-rules.ts";
 import type { NativeKind } from "../native-kind.ts";
 import { fixedMemberErrors, nameErrorsAt, oneOfIfSet } from "../rules.ts";
 import { itemErrors, objectIn, textIn } from "../standard.ts";
@@ -21,7 +20,9 @@ export const priorityClasses: NativeKind = {
   isNamespaced: false,
   hasStatus: false,
   shape: priorityClass,
-  setDefaults: (draft) => setDefault(draft, "preemptionPolicy", "PreemptLowerPriority"),
+  setDefaults(draft) {
+    draft["preemptionPolicy"] ??= "PreemptLowerPriority";
+  },
   validate(object) {
     const name = textIn(objectIn(object, "metadata"), "name");
     const value = Number(object["value"] ?? 0);

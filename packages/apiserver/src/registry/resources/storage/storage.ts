@@ -7,7 +7,7 @@ import {
   volumeAttachment,
   volumeAttributesClass,
 } from "@kcp-ts/machinery/shape";
-import { mutableItems, mutableMember, setDefault } from "../../mutable-members.ts";
+import { mutableItems, mutableMember } from "../../mutable-members.ts";
 import type { NativeKind } from "../native-kind.ts";
 import { fixedMemberErrors } from "../rules.ts";
 import { createdAtCell, createdAtColumn, listIn, nameCell, nameColumn } from "../standard.ts";
@@ -36,8 +36,8 @@ export const storageClasses: NativeKind = {
   isNamespaced: false,
   shape: storageClass,
   setDefaults(draft) {
-    setDefault(draft, "reclaimPolicy", "Delete");
-    setDefault(draft, "volumeBindingMode", "Immediate");
+    draft["reclaimPolicy"] ??= "Delete";
+    draft["volumeBindingMode"] ??= "Immediate";
   },
   validate: storageClassErrors,
   validateUpdate: storageClassUpdateErrors,
@@ -70,7 +70,7 @@ export const csiDrivers: NativeKind = {
     for (const member of ["podInfoOnMount", "storageCapacity", "requiresRepublish"])
       spec[member] ??= false;
     spec["seLinuxMount"] ??= false;
-    setDefault(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+    spec["fsGroupPolicy"] ??= "ReadWriteOnceWithFSType";
     if (listIn(spec["volumeLifecycleModes"]).length === 0)
       spec["volumeLifecycleModes"] = ["Persistent"];
   },
