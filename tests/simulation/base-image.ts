@@ -18,12 +18,12 @@ const imageSeed = 0x5eed_0000;
 const readyWithinMs = 120_000;
 const readyPollMs = 50;
 
-type Size = Pick<Scenario, "clusters" | "hasBeta">;
+type Size = Pick<Scenario, "clusters" | "hasBeta" | "hasAgents">;
 
 const images = new Map<number, DiskImage>();
 
 export async function baseImage(size: Size): Promise<DiskImage> {
-  const key = 2 * size.clusters + Number(size.hasBeta);
+  const key = 100 * Number(size.hasAgents) + 2 * size.clusters + Number(size.hasBeta);
   const known = images.get(key);
   if (known !== undefined) return known;
   const made = await makeImage(size, imageSeed + key);
@@ -38,10 +38,12 @@ async function makeImage(size: Size, seed: number): Promise<DiskImage> {
   const targets = tenants.flatMap((tenant) =>
     clustersOf(tenant, size).map((cluster) => ({ tenant, cluster })),
   );
-  for (const { tenant, cluster } of targets)
+  for (const { tenant, cluster } of targets) {
     await world.askNow(tenant, (client) =>
-      client.resource(syncTargets).create(syncTargetOf(cluster)),
+      client.resource(syncTargets).create(syncTargetOf(cluster, size)),
     );
+    if (size.hasAgents) await world.loop.until(world.startAgent(tenant, cluster));
+  }
   await untilReady(world, targets);
   // A cluster that has just become Ready is Recovering for a while.
   await world.loop.run(15_000);
@@ -75,7 +77,8 @@ export async function untilReady(
   }
 }
 
-export function syncTargetOf(name: string) {
+export function syncTargetOf(name: string, { hasAgents }: Pick<Scenario, "hasAgents">) {
+  if (hasAgents) return { metadata: { name }, spec: { mode: "Pull" as const } };
   const kubeconfig = JSON.stringify({
     apiVersion: "v1",
     kind: "Config",

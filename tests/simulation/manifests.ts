@@ -14,6 +14,9 @@ export const resourceOfKind: Readonly<Record<WorkloadKind, AnyResource>> = {
   Job: jobs as unknown as AnyResource,
 };
 
+/** In the Pod template: when it was edited last. */
+export const editedAtAnnotation = "simulation/edited-at";
+
 export function manifestOf(
   step: Extract<Step, { readonly do: "create" }>,
 ): ObjectInput<KubernetesObject> {

@@ -13,6 +13,10 @@ export interface WantedWorkload {
   floor: number;
   /** Since the last edit of its template, the world has not been whole and at rest. */
   isRollingOut: boolean;
+  /** Pods of its newest template never become ready. */
+  isBroken: boolean;
+  /** Since when its moves and roll-outs are paused. */
+  pausedSinceMs: number | undefined;
 }
 
 export interface WantedTarget {

@@ -41,8 +41,9 @@ export async function expectDrain(
   return { cluster, tenant, shares };
 }
 
-function isPlanned({ kind, pinnedTo }: WantedWorkload): boolean {
-  return (kind === "Deployment" || kind === "StatefulSet") && pinnedTo === undefined;
+/** A plan takes for granted that replacements become ready. */
+function isPlanned({ kind, pinnedTo, isBroken }: WantedWorkload): boolean {
+  return (kind === "Deployment" || kind === "StatefulSet") && pinnedTo === undefined && !isBroken;
 }
 
 export function checkDrain(world: World, { cluster, shares }: ExpectedDrain): void {

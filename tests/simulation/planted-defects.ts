@@ -136,6 +136,19 @@ export const plantedDefects = {
       return response;
     },
   },
+  /** The coordinators do not see that a workload is paused. */
+  "ignored pause": {
+    law: "a pause holds",
+    seed: 853,
+    async loopback(request, send) {
+      const response = await send(request);
+      if (request.method !== "GET" || !/\/apis\/apps\//.test(request.path)) return response;
+      const hidden = (text: string) =>
+        text.replaceAll('"workload.kcp.io/paused":"true"', '"a":"b"');
+      if (/[?&]watch=/.test(request.path)) return changedStream(response, hidden);
+      return { ...response, body: responseBody(hidden(await response.body.text())) };
+    },
+  },
   /** The connection of a SyncTarget is that of another cluster. */
   "mixed up connection": {
     law: "tenants apart",
@@ -181,15 +194,26 @@ function withEarlyReadiness(condition: JsonObject): JsonObject {
 
 /** A watch without the events whose text contains another. */
 function withoutLines(response: TransportResponse, text: string): TransportResponse {
-  const kept = async function* () {
+  return changedStream(response, (chunk) =>
+    chunk
+      .split("\n")
+      .filter((line) => !line.includes(text))
+      .join("\n"),
+  );
+}
+
+function changedStream(
+  response: TransportResponse,
+  change: (chunk: string) => string,
+): TransportResponse {
+  const changed = async function* () {
     for await (const chunk of response.body) {
-      const lines = Buffer.from(chunk).toString().split("\n");
-      const left = lines.filter((line) => !line.includes(text)).join("\n");
-      if (left.length > 0) yield Buffer.from(left);
+      const text = change(Buffer.from(chunk).toString());
+      if (text.length > 0) yield Buffer.from(text);
     }
   };
   const whole = (): Promise<string> => response.body.text();
-  return { ...response, body: { text: whole, [Symbol.asyncIterator]: kept } };
+  return { ...response, body: { text: whole, [Symbol.asyncIterator]: changed } };
 }
 
 function textOf(body: TransportRequest["body"]): string {

@@ -11,8 +11,9 @@ import {
   untilReady,
 } from "./base-image.ts";
 import { BrokenLaw, StepLaws } from "./laws.ts";
-import { manifestOf, resourceOfKind } from "./manifests.ts";
+import { editedAtAnnotation, manifestOf, resourceOfKind } from "./manifests.ts";
 import { Model, workloadKey } from "./model.ts";
+import { PauseLaw } from "./pause-law.ts";
 import { checkDrain, expectDrain } from "./plans.ts";
 import type { PlantedDefect } from "./planted-defects.ts";
 import { ReplicaHistory } from "./replica-history.ts";
@@ -97,11 +98,17 @@ class ScenarioRun {
     this.#history = new ReplicaHistory(world);
     for (const tenant of scenario.isFresh ? [] : tenants)
       for (const cluster of clustersOf(tenant, scenario)) this.#model.register(tenant, cluster);
+    new PauseLaw(world, this.#model, (error) => {
+      this.#broken ??= error;
+    });
     world.onClusterChange = () => this.#check();
   }
 
   async play(): Promise<void> {
     const world = this.#world;
+    if (this.#scenario.hasAgents)
+      for (const { tenant, cluster } of this.#model.targets.values())
+        await world.loop.until(world.startAgent(tenant, cluster));
     await world.loop.run(1000);
     for (const { waitMs, step } of this.#scenario.steps) {
       await world.loop.runUntil(waitMs, () => this.#broken !== undefined);
@@ -111,10 +118,21 @@ class ScenarioRun {
       this.#throwIfBroken();
     }
     world.heal();
+    await this.#resume();
     await this.#settle(graceMsMax);
     await checkRestLaws(world, this.#model, this.#history);
     await checkStable(world, this.#scenario.stableMs);
     this.#throwIfBroken();
+  }
+
+  /** Authors end pauses, and mend templates that fail. */
+  async #resume(): Promise<void> {
+    for (const { tenant, name, isBroken, pausedSinceMs } of [...this.#model.workloads.values()]) {
+      const annotation = "workload.kcp.io/paused";
+      if (pausedSinceMs !== undefined)
+        await this.#request({ do: "annotate", tenant, name, annotation, value: null });
+      if (isBroken) await this.#request({ do: "edit", tenant, name });
+    }
   }
 
   #check(): void {
@@ -163,7 +181,7 @@ class ScenarioRun {
         world.cut(step.cluster, step.forMs);
         break;
       case "network":
-        world.setQuality(qualities[step.quality] ?? perfectQuality);
+        world.setQuality(this.#qualityOf(step.quality));
         break;
       case "break-watches":
         world.breakWatches();
@@ -177,12 +195,23 @@ class ScenarioRun {
       case "crash":
         world.planCrash(step);
         break;
+      case "crash-agent":
+        world.crashAgent(step.tenant, step.cluster, step.downMs);
+        break;
       case "lose-pods":
         await this.#losePods(step.cluster);
         break;
       default:
         await this.#request(step);
     }
+  }
+
+  /** Agents promise a renewal every two seconds: they count as lost when their events come late. */
+  #qualityOf(name: string): LinkQuality {
+    const quality = qualities[name] ?? perfectQuality;
+    const { hasAgents } = this.#scenario;
+    const eventLatencyMs = Math.min(quality.eventLatencyMs, hasAgents ? 200 : Infinity);
+    return { ...quality, eventLatencyMs };
   }
 
   async #drainAsPlanned({
@@ -227,6 +256,7 @@ class ScenarioRun {
           | "disk-full"
           | "clock-jump"
           | "crash"
+          | "crash-agent"
           | "lose-pods"
           | "planned-drain"
           | "await-ready";
@@ -248,6 +278,8 @@ class ScenarioRun {
         `every SyncTarget is Ready, and the control plane refuses to ${step.do} a workload`,
       );
     this.#isFirstUse = false;
+    if (step.do === "register" && this.#scenario.hasAgents)
+      await this.#world.loop.until(this.#world.startAgent(tenant, step.cluster));
   }
 
   #wish(step: Step): void {
@@ -269,6 +301,20 @@ class ScenarioRun {
         const { floor, replicas } = workload;
         workload.isRollingOut = true;
         workload.floor = Math.min(floor, replicas - Math.floor(replicas / 4));
+        break;
+      }
+      case "annotate": {
+        const workload = model.workload(step.tenant, step.name);
+        if (workload !== undefined && isPause(step) && step.value === null)
+          workload.pausedSinceMs = undefined;
+        break;
+      }
+      case "edit-copy": {
+        const workload = model.workload(step.tenant, step.name);
+        if (workload === undefined) return;
+        // What a user takes away comes back, and nothing is said of when.
+        workload.isRollingOut = true;
+        workload.floor = 0;
         break;
       }
       case "delete": {
@@ -300,6 +346,8 @@ class ScenarioRun {
           pinnedTo: step.pinnedTo,
           floor: 0,
           isRollingOut: false,
+          isBroken: false,
+          pausedSinceMs: undefined,
         });
         break;
       }
@@ -309,14 +357,9 @@ class ScenarioRun {
         await this.#patchWorkload(client, step, { spec: { replicas: step.replicas } });
         break;
       }
-      case "edit": {
-        const workload = model.workload(step.tenant, step.name);
-        if (workload === undefined || workload.kind === "Job") return;
-        const annotations = { "simulation/edited-at": String(this.#world.nowMs) };
-        const patch = { spec: { template: { metadata: { annotations } } } };
-        await this.#patchWorkload(client, step, patch);
+      case "edit":
+        await this.#edit(step, client);
         break;
-      }
       case "delete": {
         for (const resource of Object.values(resourceOfKind)) {
           const target = { name: step.name, namespace };
@@ -326,6 +369,19 @@ class ScenarioRun {
         }
         break;
       }
+      case "annotate": {
+        const { annotation, value } = step;
+        const workload = model.workload(step.tenant, step.name);
+        if (workload === undefined || workload.kind === "Job") return;
+        await this.#patchWorkload(client, step, {
+          metadata: { annotations: { [annotation]: value } },
+        });
+        if (isPause(step) && value === "true") workload.pausedSinceMs ??= this.#world.nowMs;
+        break;
+      }
+      case "edit-copy":
+        await this.#editCopy(step, client);
+        break;
       case "place":
       case "quota":
         await this.#sendPolicy(step, client);
@@ -333,6 +389,33 @@ class ScenarioRun {
       default:
         await this.#sendToTarget(step as never, client);
     }
+  }
+
+  async #edit(step: Extract<Step, { readonly do: "edit" }>, client: Client): Promise<void> {
+    const workload = this.#model.workload(step.tenant, step.name);
+    if (workload === undefined || workload.kind === "Job") return;
+    const isBroken = step.isBroken === true;
+    // A StatefulSet keeps a Pod that fails, whatever its template says then.
+    if (isBroken && workload.kind !== "Deployment") return;
+    const readiness = isBroken ? "false" : null;
+    const annotations = {
+      [editedAtAnnotation]: String(this.#world.nowMs),
+      ...(isBroken || workload.isBroken ? { "sim.kcp.io/ready": readiness } : {}),
+    };
+    workload.isBroken = isBroken;
+    await this.#patchWorkload(client, step, { spec: { template: { metadata: { annotations } } } });
+  }
+
+  async #editCopy(
+    { tenant, name, cluster, replicas }: Extract<Step, { readonly do: "edit-copy" }>,
+    client: Client,
+  ): Promise<void> {
+    const workload = this.#model.workload(tenant, name);
+    if (workload?.kind !== "Deployment" || workload.isStopBeforeStart) return;
+    const resource = client.resource(resourceOfKind.Deployment);
+    const copy = { name: `${name}--${cluster}`, namespace };
+    if (replicas === undefined) await resource.delete(copy);
+    else await resource.patch(copy, { type: "merge", patch: { spec: { replicas } } as never });
   }
 
   async #sendPolicy(
@@ -374,7 +457,7 @@ class ScenarioRun {
     if (step.do === "register") {
       if ((await resource.find({ name: cluster })) !== undefined) return;
       this.#model.register(tenant, cluster);
-      await resource.create(syncTargetOf(cluster));
+      await resource.create(syncTargetOf(cluster, this.#scenario));
       return;
     }
     if (target === undefined || target.deletedAtMs !== undefined) return;
@@ -419,4 +502,8 @@ class ScenarioRun {
     const resource = client.resource(resourceOfKind[workload.kind]);
     await resource.patch({ name, namespace }, { type: "merge", patch: patch as never });
   }
+}
+
+function isPause({ annotation }: Extract<Step, { readonly do: "annotate" }>): boolean {
+  return annotation === "workload.kcp.io/paused";
 }

@@ -26,7 +26,29 @@ export type Step =
       readonly name: string;
       readonly replicas: number;
     }
-  | { readonly do: "edit"; readonly tenant: TenantName; readonly name: string }
+  | {
+      readonly do: "edit";
+      readonly tenant: TenantName;
+      readonly name: string;
+      /** Pods of the new template never become ready. */
+      readonly isBroken?: boolean;
+    }
+  /** An author sets or removes an annotation that paces moves. */
+  | {
+      readonly do: "annotate";
+      readonly tenant: TenantName;
+      readonly name: string;
+      readonly annotation: PacingAnnotation;
+      readonly value: string | null;
+    }
+  /** A user scales a per-cluster object, or deletes it. */
+  | {
+      readonly do: "edit-copy";
+      readonly tenant: TenantName;
+      readonly name: string;
+      readonly cluster: string;
+      readonly replicas: number | undefined;
+    }
   | { readonly do: "delete"; readonly tenant: TenantName; readonly name: string }
   | {
       readonly do: "place";
@@ -41,6 +63,12 @@ export type Step =
     }
   /** A drain of a world at rest, whose plan is compared with what happens. */
   | { readonly do: "planned-drain"; readonly tenant: TenantName; readonly cluster: string }
+  | {
+      readonly do: "crash-agent";
+      readonly tenant: TenantName;
+      readonly cluster: string;
+      readonly downMs: number;
+    }
   | {
       readonly do: "limit";
       readonly tenant: TenantName;
@@ -71,6 +99,8 @@ export type Step =
   /** Runs until nothing changes. */
   | { readonly do: "settle" };
 
+export type PacingAnnotation = "workload.kcp.io/paused" | "workload.kcp.io/max-surge";
+
 export interface ScenarioStep {
   readonly waitMs: number;
   readonly step: Step;
@@ -83,6 +113,8 @@ export interface Scenario {
   readonly hasBeta: boolean;
   /** Whether the clusters are yet to be registered. */
   readonly isFresh: boolean;
+  /** Whether agents in the clusters sync them (Pull mode), and not the control plane. */
+  readonly hasAgents: boolean;
   /** How long a Pod takes to end. */
   readonly stopDelayMs: number;
   /** How long nothing may be written when all has settled. */
@@ -118,6 +150,8 @@ export function drawScenario(seed: number): Scenario {
   const size = { clusters, hasBeta: random.chance(0.3) };
   const family = random.next();
   const draft = new ScenarioDraft(random, size);
+  // By their last digit, so that the other seeds keep their histories.
+  const [hasAgents, hasAuthors] = [seed % 10 === 7, seed % 10 === 3 || seed % 10 === 8];
   const isFresh = family < 0.03;
   const isFull = !isFresh && family < 0.15;
   if (isFresh) draft.beginFresh();
@@ -126,6 +160,8 @@ export function drawScenario(seed: number): Scenario {
   draft.continue();
   const ofMachine = new SeededRandom(seed ^ 0x6d61_6368);
   addMachineFault(draft.steps, ofMachine);
+  if (hasAgents) draft.addAgentFaults(new SeededRandom(seed ^ 0x6167_656e));
+  if (hasAuthors) draft.addAuthors(new SeededRandom(seed ^ 0x6175_7468));
   // Without latency, everything of a registration happens at once.
   if (isFresh && ofMachine.chance(0.7))
     draft.steps.unshift({ waitMs: 0, step: { do: "network", quality: "slow" } });
@@ -133,6 +169,7 @@ export function drawScenario(seed: number): Scenario {
     seed,
     ...size,
     isFresh,
+    hasAgents,
     stopDelayMs: random.pick([500, 500, 500, 5000, 400_000]),
     stableMs: random.chance(0.02) ? 3_600_000 : 60_000,
     steps: draft.steps,
@@ -209,6 +246,45 @@ class ScenarioDraft {
       this.#add(drawn);
       if (this.#random.chance(0.3)) this.#add({ do: "settle" });
     }
+  }
+
+  /** Agents crash, and clusters lose the control plane for longer than the leases of agents. */
+  addAgentFaults(random: SeededRandom): void {
+    for (let count = 1 + random.integer(3); count > 0; count--) {
+      const tenant = this.#size.hasBeta && random.chance(0.3) ? "beta" : "alpha";
+      const names = clustersOf(tenant, this.#size) as [string, ...string[]];
+      const cluster = random.pick(names);
+      const crash = { do: "crash-agent", tenant, cluster, downMs: random.integer(60_000) } as const;
+      const cut = { do: "cut", cluster, forMs: 30_000 + random.integer(300_000) } as const;
+      this.#insert(random, random.chance(0.6) ? crash : cut);
+    }
+  }
+
+  /** Authors pause and pace moves and write templates that fail; users edit per-cluster objects. */
+  addAuthors(random: SeededRandom): void {
+    for (let count = 2 + random.integer(5); count > 0; count--) {
+      const { tenant, name } = random.pick(this.#names as [WorkloadName, ...WorkloadName[]]);
+      const clusters = clustersOf(tenant, this.#size) as [string, ...string[]];
+      const cluster = random.pick(clusters);
+      const replicas = random.chance(0.5) ? random.integer(9) : undefined;
+      const paused = random.chance(0.7) ? "true" : null;
+      const surge = random.pick(["0", "1", "25%"]);
+      const draws: readonly Step[] = [
+        { do: "annotate", tenant, name, annotation: "workload.kcp.io/paused", value: paused },
+        { do: "annotate", tenant, name, annotation: "workload.kcp.io/max-surge", value: surge },
+        { do: "edit", tenant, name, isBroken: true },
+        { do: "edit", tenant, name },
+        { do: "edit-copy", tenant, name, cluster, replicas },
+      ];
+      this.#insert(random, random.pick(draws as [Step, ...Step[]]));
+    }
+  }
+
+  /** After the first workload is created. */
+  #insert(random: SeededRandom, step: Step): void {
+    const first = this.steps.findIndex((one) => one.step.do === "create") + 1;
+    const at = first + random.integer(this.steps.length - first + 1);
+    this.steps.splice(at, 0, { waitMs: drawWait(random), step });
   }
 
   #add(step: Step, waitMs = drawWait(this.#random)): void {

@@ -7,9 +7,10 @@ import type { Write } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { neverAborted } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import type { Client } from "@kcp-ts/sdk";
+import { type Client, type Transport, TransportError } from "@kcp-ts/sdk";
 import { type SimulatedCluster, startSimulatedCluster } from "@kcp-ts/simulator";
 import { SeededRandom } from "@kcp-ts/testkit";
+import { type AgentIdentity, AgentProcess, enrolAgent } from "./agent-process.ts";
 import { alignProcessState } from "./align-process-state.ts";
 import { ClusterObserver } from "./cluster-observer.ts";
 import { ControlPlaneProcess } from "./control-plane-process.ts";
@@ -63,6 +64,8 @@ const syncedResources = [
   "persistentvolumeclaims",
 ];
 
+const uninstallMs = 30_000;
+
 export class World {
   readonly loop = new SimulatedEventLoop();
   readonly trace: Trace;
@@ -80,6 +83,7 @@ export class World {
   readonly #random: SeededRandom;
   readonly #disk = new MemoryStorage();
   readonly #links = new Set<SimulatedLink>();
+  readonly #agents = new Map<string, AgentProcess>();
   readonly #cutUntilMs = new Map<string, number>();
   #clockErrorMs = 0;
   #diskFullUntilMs = 0;
@@ -158,6 +162,60 @@ export class World {
     return false;
   }
 
+  /** Installs the agent of a SyncTarget in its cluster, unless it runs there. */
+  async startAgent(tenant: string, cluster: string): Promise<void> {
+    const at = { cluster: tenant, name: cluster };
+    const identity = await this.ask(tenant, (client) => enrolAgent(this.loop, client, at));
+    const key = `${tenant}/${cluster}`;
+    if (identity === undefined) return;
+    const running = this.#agents.get(key);
+    if (running?.identity.target.uid === identity.target.uid) return;
+    running?.end();
+    this.#runAgent(key, identity);
+  }
+
+  /** The process of an agent ends, and its Deployment starts another one. */
+  crashAgent(tenant: string, cluster: string, downMs: number): void {
+    const key = `${tenant}/${cluster}`;
+    const agent = this.#agents.get(key);
+    if (agent === undefined) return;
+    agent.end();
+    this.trace.note(this.nowMs, "agent", "crashes", key);
+    this.loop.schedule(downMs, () => {
+      if (this.#agents.get(key) === agent) this.#runAgent(key, agent.identity);
+    });
+  }
+
+  #runAgent(key: string, identity: AgentIdentity): void {
+    const { name } = identity.target;
+    const { cluster } = this.clusters.get(name) as WorldCluster;
+    const toPlane = this.#link(name);
+    const toCluster = this.#link(`${name} inside`);
+    const agent = new AgentProcess({
+      loop: this.loop,
+      random: this.#random.fork(),
+      identity,
+      resources: syncedResources,
+      upstream: toPlane.wrap(this.#transportToPlane(identity)),
+      downstream: toCluster.wrap(withThinOpenApi(cluster.transport, cluster.generation)),
+      links: [toPlane, toCluster],
+      onError: (error, controller) =>
+        this.trace.log(this.nowMs, `agent of ${key}: ${controller}`, error),
+    });
+    this.#agents.set(key, agent);
+  }
+
+  /** An agent whose SyncTarget is gone is uninstalled. */
+  #uninstallAgent({ key, value }: Write): void {
+    const [, , resource, , tenant, , name] = key.split("/");
+    if (value !== "delete" || resource !== "synctargets") return;
+    const agent = this.#agents.get(`${tenant}/${name}`);
+    this.loop.schedule(uninstallMs, () => {
+      agent?.end();
+      if (this.#agents.get(`${tenant}/${name}`) === agent) this.#agents.delete(`${tenant}/${name}`);
+    });
+  }
+
   planCrash(plan: CrashPlan): void {
     this.#crashPlan = { ...plan, left: plan.afterCommits };
   }
@@ -211,6 +269,7 @@ export class World {
   /** Nothing of this world runs on. */
   async end(): Promise<void> {
     this.#process?.end();
+    for (const agent of this.#agents.values()) agent.end();
     for (const { clock } of this.#clusterClocks) clock.end();
     await this.loop.run(0);
   }
@@ -269,6 +328,7 @@ export class World {
       onCommit: (write) => {
         this.writes.push(write);
         this.trace.note(this.nowMs, "commit", write.key, write.value);
+        this.#uninstallAgent(write);
         this.onCommit(write);
       },
       onCrash: () => this.#crashed(),
@@ -292,6 +352,7 @@ export class World {
     this.#process = undefined;
     this.crashes++;
     this.trace.note(this.nowMs, "plane", "crashes", "");
+    for (const link of this.#links) link.breakStreams();
     this.#startLater(downMs);
   }
 
@@ -314,6 +375,21 @@ export class World {
     const { transport, generation } = target.cluster;
     const thin = withThinOpenApi(transport, generation);
     return owner.owns(this.#link(name)).wrap(thin);
+  }
+
+  /** The control plane as other processes reach it: whichever process it is at the moment. */
+  #transportToPlane({ token }: AgentIdentity): Transport {
+    return {
+      send: async (request) => {
+        const process = this.#process;
+        if (process === undefined) throw new TransportError("connect", "connection refused");
+        const sent = process.transportWith(token).send(request);
+        const response = await Promise.race([sent, process.ended]);
+        if (response !== undefined) return response;
+        throw new TransportError("connection-lost", "the connection broke");
+      },
+      close: async () => {},
+    };
   }
 
   #link(name: string): SimulatedLink {

@@ -77,11 +77,11 @@ export function moveOrdinals(input: OrdinalInput): ProposedStep {
   const all: OrdinalRange = { start: first, end: first + replicas };
   const accepting = new Set([...eligibleClusters(clusters)].filter(hasRoom));
   const retained = keptRanges(clusters, all, accepting.size > 0);
-  const vacated = vacatedFor(clusters, accepting, retained);
+  const free = freeIn(all, retained);
+  const vacated = vacatedFor(clusters, accepting, retained, free);
   const open = new Set([...accepting].filter((share) => share !== vacated));
   const isSettled = clusters.every(hasOnlyItsOwn);
   const next = new Map<string, OrdinalRange>(retained);
-  const free = freeIn(all, retained);
   const takers = withoutReserve(clusters, open, retained, free);
   const allowed = firstOf(free, placeable - sumOf([...retained.values()], sizeOf));
   const wanted = isSettled
@@ -381,25 +381,33 @@ function adjacentRanges({ start, end }: OrdinalRange, others: readonly AdjacentR
   };
 }
 
+function hasAdjacent(range: OrdinalRange, others: readonly AdjacentRange[]): boolean {
+  const { below, above } = adjacentRanges(range, others);
+  return below !== undefined || above !== undefined;
+}
+
 /**
  * The smallest range of a Ready cluster that adjacent ranges can take; only when no ordinal could
- * leave otherwise.
+ * leave otherwise. A cluster that alone can take ordinals that run nowhere is not vacated: they
+ * would never run again, and nothing moves while they do not.
  */
 function vacatedFor(
   shares: readonly ClusterShare[],
   accepting: ReadonlySet<ClusterShare>,
   kept: ReadonlyMap<string, OrdinalRange>,
+  free: readonly OrdinalRange[],
 ): ClusterShare | undefined {
   const rangeOf = ({ name }: ClusterShare) => kept.get(name) ?? emptyRange;
   const leaving = shares.filter((one) => mustMove(one) && sizeOf(rangeOf(one)) > 0);
   if (leaving.length === 0 || movableOrdinals(shares, accepting, kept).length > 0) return undefined;
   const all = byName([...accepting]).filter(({ copy }) => copy?.isUnmanaged !== true);
+  const rangesOf = (among: readonly ClusterShare[]) =>
+    among.map((share) => ({ name: share.name, range: rangeOf(share) }));
+  const takeable = free.filter((gap) => hasAdjacent(gap, rangesOf(all)));
   const mayGive = all.filter((share) => {
-    const others = all
-      .filter((other) => other !== share)
-      .map((other) => ({ name: other.name, range: rangeOf(other) }));
-    const { below, above } = adjacentRanges(rangeOf(share), others);
-    return share.copy?.isDisruptionBlocked !== true && (below !== undefined || above !== undefined);
+    const others = rangesOf(all.filter((other) => other !== share));
+    const isGivable = share.copy?.isDisruptionBlocked !== true;
+    return isGivable && [rangeOf(share), ...takeable].every((one) => hasAdjacent(one, others));
   });
   return mayGive.sort((a, b) => sizeOf(rangeOf(a)) - sizeOf(rangeOf(b)))[0];
 }
@@ -420,13 +428,11 @@ function withoutReserve(
   const others = [...open]
     .filter((share) => share !== reserve)
     .map((share) => ({ name: share.name, range: rangeOf(share) }));
-  const fits = (range: OrdinalRange, among: readonly AdjacentRange[]) => {
-    const { below, above } = adjacentRanges(range, among);
-    return below !== undefined || above !== undefined;
-  };
   const leaving = shares.filter(mustMove).map(rangeOf);
-  const isNeeded = leaving.some((one) => sizeOf(one) > 0 && !fits(one, others.filter(isInUse)));
-  const isSpared = free.every((gap) => fits(gap, others));
+  const isNeeded = leaving.some(
+    (one) => sizeOf(one) > 0 && !hasAdjacent(one, others.filter(isInUse)),
+  );
+  const isSpared = free.every((gap) => hasAdjacent(gap, others));
   if (reserve === undefined || !isNeeded || !isSpared) return open;
   return new Set([...open].filter((share) => share !== reserve));
 }
@@ -439,10 +445,9 @@ function misfitsOf(
   free: readonly OrdinalRange[],
 ): readonly OrdinalRange[] {
   const others = [...open].map(({ name }) => ({ name, range: next.get(name) ?? emptyRange }));
-  return [...free, ...leavingRanges(shares, next)].filter((range) => {
-    const { below, above } = adjacentRanges(range, others);
-    return sizeOf(range) > 0 && below === undefined && above === undefined;
-  });
+  return [...free, ...leavingRanges(shares, next)].filter(
+    (range) => sizeOf(range) > 0 && !hasAdjacent(range, others),
+  );
 }
 
 function leavingRanges(

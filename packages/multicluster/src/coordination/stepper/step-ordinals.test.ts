@@ -55,7 +55,34 @@ function play(seed: number): void {
   }
 }
 
+/** Clusters of a StatefulSet that is at rest; some are then drained, others take the ordinals. */
+function drainSome(seed: number): void {
+  const random = new SeededRandom(seed);
+  const replicas = 1 + random.integer(9);
+  const names = ["c1", "c2", "c3", "c4", "c5"].slice(0, 2 + random.integer(4));
+  const clusters = names.map((name) => new OrdinalCluster(name));
+  const play = (steps: number) => {
+    for (let step = 0; step < steps; step++) {
+      applyPlan(clusters, { replicas });
+      for (const cluster of clusters) cluster.step(random);
+      checkDisjoint(clusters);
+    }
+  };
+  play(100);
+  const drained = clusters.filter(() => random.chance(0.5)).slice(1);
+  for (const cluster of drained) cluster.state = "Draining";
+  play(600);
+  const text = `seed ${seed}: ${replicas} over ${names.length}, drained ${drained.map(({ name }) => name)}`;
+  for (const { running, name } of drained) assert.equal(running.size, 0, `${text}: ${name}`);
+  const running = clusters.reduce((sum, cluster) => sum + cluster.running.size, 0);
+  assert.equal(running, replicas, text);
+}
+
 describe("ordinal ranges", () => {
+  it("a drain empties its clusters, and every ordinal runs in another", () => {
+    for (let seed = 0; seed < 1000; seed++) drainSome(seed);
+  });
+
   it("an ordinal never runs in two clusters, and finally every ordinal runs", () => {
     for (let seed = 0; seed < 500; seed++) play(seed);
   });
