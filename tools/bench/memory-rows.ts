@@ -93,7 +93,7 @@ async function idleMegabytes({ options }: Bench, root: string): Promise<Megabyte
  * Idle is who has done what was to be done: control loops give every new namespace its objects, and
  * look through everything after a start.
  */
-async function untilQuiet({ pid }: ServerProcess): Promise<void> {
+export async function untilQuiet({ pid }: ServerProcess): Promise<void> {
   for (let quiet = 0, before = cpuMicrosOf(pid); quiet < quietPolls; ) {
     await sleep(systemClock, quietPollMs);
     const now = cpuMicrosOf(pid);
