@@ -28,6 +28,7 @@ import {
   clusterPrefix,
   type Entry,
   isStorageError,
+  keyEnding,
   namespacePrefix,
   objectKey,
   resourcePrefix,
@@ -77,9 +78,13 @@ export function prefixOf(
   const namespace = isNamespaced ? scope.namespace : "";
   // A field selector may name an object that cannot exist; it then selects nothing of the
   // collection.
-  return name === undefined || name === "" || name.includes("/")
-    ? namespacePrefix({ ...inCluster, namespace })
-    : objectKey({ ...inCluster, namespace, name });
+  return isObjectName(name)
+    ? objectKey({ ...inCluster, namespace, name })
+    : namespacePrefix({ ...inCluster, namespace });
+}
+
+function isObjectName(name: string | undefined): name is string {
+  return name !== undefined && name !== "" && !name.includes("/");
 }
 
 /**
@@ -146,6 +151,7 @@ export async function listObjects(
       prefix,
       collection: collectionOf(definition, scope),
       selection: selected.selection,
+      keyEnding: isObjectName(selected.name) ? keyEnding(selected.name) : undefined,
       limit: freshness.kind === "any" ? 0 : limit,
       continueAfter: token?.after,
       remaining: token?.remaining,

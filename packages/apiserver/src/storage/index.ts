@@ -2,6 +2,7 @@ export { isStorageError, StorageError } from "./errors.ts";
 export {
   clusterOfKey,
   clusterPrefix,
+  keyEnding,
   keyInCluster,
   namespacePrefix,
   type ObjectKey,

@@ -48,6 +48,11 @@ export function objectKey(key: ObjectKey): StorageKey {
   return `${collection}/${part(namespace)}/${part(name)}` as StorageKey;
 }
 
+/** The ending of the keys of all objects with a name. */
+export function keyEnding(name: string): string {
+  return `/${part(name)}`;
+}
+
 /** The logical cluster of an object, and the end of its name in the key. */
 export function clusterOfKey(key: StorageKey): {
   readonly cluster: ClusterName;

@@ -125,6 +125,11 @@ export interface ListOptions extends ReadOptions {
   /** Starts after this key, which need not exist any more. */
   readonly continueAfter?: StorageKey | undefined;
   /**
+   * The caller needs only keys with this ending. A backend may leave out the others, so that it need
+   * not read their values.
+   */
+  readonly keyEnding?: string | undefined;
+  /**
    * Includes values that are not objects, which a `CheckedStorage` omits. Backends store bytes and
    * ignore this option.
    */

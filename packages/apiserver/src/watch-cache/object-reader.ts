@@ -21,6 +21,8 @@ export interface ListQuery {
   /** The cluster's part, when the list is within one cluster: the unit of the cache. */
   readonly collection: StorageKey | undefined;
   readonly selection: Selection | undefined;
+  /** The ending of the keys of all selected objects. */
+  readonly keyEnding?: string | undefined;
   /** 0: no limit. */
   readonly limit: number;
   readonly continueAfter?: StorageKey | undefined;
@@ -234,6 +236,7 @@ export class ObjectReader {
         entriesMax,
         continueAfter,
         atRevision: revision,
+        keyEnding: query.keyEnding,
       });
       revision = page.revision;
       this.#noteRead(query, page.entries);
@@ -288,6 +291,7 @@ export class ObjectReader {
         entriesMax,
         continueAfter,
         atRevision,
+        keyEnding: query.keyEnding,
       });
       this.#noteRead(query, page.entries);
       entriesMax = pageEntriesAfter(page.entries, pageMax);

@@ -229,6 +229,32 @@ function describeReads(test: Test): void {
     assert.deepEqual(keys(second.entries), numbered("/p/", 4).slice(2));
   });
 
+  test("list by an ending has every key with it once, in order, and pages at one revision", async (storage) => {
+    const clusters = numbered("/p/", 9);
+    await fill(
+      storage,
+      clusters.flatMap((each) => [`${each}/one`, `${each}/other`]),
+    );
+    const seen: string[] = [];
+    let continueAfter: StorageKey | undefined;
+    let atRevision: Revision | undefined;
+    for (let more = true, pages = 0; more; pages++) {
+      const options = { ...call(), entriesMax: 2, continueAfter, atRevision, keyEnding: "/one" };
+      const page = await storage.list(key("/p/"), options);
+      seen.push(...keys(page.entries).filter((each) => each.endsWith("/one")));
+      continueAfter = page.entries.at(-1)?.key;
+      atRevision ??= page.revision;
+      more = page.more;
+      const victim = await storage.get(key("/p/0007/one"), call());
+      if (victim !== undefined) await storage.commit(remove(victim.key, victim.modifiedAt), call());
+      await storage.commit(put(`/p/0008/more-${pages}/one`, "new", "absent"), call());
+    }
+    assert.deepEqual(
+      seen,
+      clusters.map((each) => `${each}/one`),
+    );
+  });
+
   test("count counts the prefix, and what follows a key", async (storage) => {
     await fill(storage, [...numbered("/p/", 7), "/q/1"]);
     assert.equal(await storage.count(key("/p/"), call()), 7);

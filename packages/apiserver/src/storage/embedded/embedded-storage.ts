@@ -35,7 +35,13 @@ import type { EngineLocation } from "./engine.ts";
 import { EntryCache } from "./entry-cache.ts";
 import { countAt, listAt } from "./history-list.ts";
 import { changesAfter, entryAt } from "./history-reader.ts";
-import { countLatest, entryAtFromMemory, listLatest, loadEntry } from "./latest-reader.ts";
+import {
+  countLatest,
+  entryAtFromMemory,
+  listLatest,
+  listLatestByEnding,
+  loadEntry,
+} from "./latest-reader.ts";
 import { isLayoutKey, keyBytesMax } from "./layout.ts";
 import { LevelDbLocation, openError } from "./level-engine.ts";
 import { NegativeLookupFilter, type NegativeLookupLimits } from "./negative-lookup-filter.ts";
@@ -156,14 +162,15 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   async list(prefix: StorageKey, options: ListOptions): Promise<Page> {
     this.#enter(options.signal);
     const state = this.#state;
-    const { entriesMax, atRevision } = options;
+    const { entriesMax, atRevision, keyEnding } = options;
     const revision = atRevision ?? state.meta.revision;
     state.checkRevision(revision);
     const entries = await this.#reading(options.signal, () => {
       const undone = state.previousValuesAfter(revision, prefix);
-      return undone === undefined
-        ? listAt(state, prefix, revision, entriesMax, options)
-        : listLatest(state, prefix, undone, entriesMax, options);
+      if (undone === undefined) return listAt(state, prefix, revision, entriesMax, options);
+      if (keyEnding !== undefined)
+        return listLatestByEnding(state, prefix, undone, entriesMax, { ...options, keyEnding });
+      return listLatest(state, prefix, undone, entriesMax, options);
     });
     const more = entries.length > entriesMax;
     return { entries: more ? entries.slice(0, entriesMax) : entries, revision, more };

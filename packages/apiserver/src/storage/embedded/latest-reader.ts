@@ -56,6 +56,43 @@ export function entryAtFromMemory(
   return "unchanged";
 }
 
+/**
+ * At most `entriesMax` + 1 entries with an ending of their keys: only keys are scanned, and the
+ * values of the few that have the ending are read from the same state.
+ */
+export async function listLatestByEnding(
+  state: StoreState,
+  prefix: StorageKey,
+  undone: ReadonlyMap<StorageKey, Entry | undefined>,
+  entriesMax: number,
+  { signal, continueAfter, keyEnding }: RangeOptions & { readonly keyEnding: string },
+): Promise<Entry[]> {
+  const view = state.engine.snapshot();
+  const cursor = view.scan({ ...newestRange(prefix, continueAfter), keysOnly: true });
+  const entries = restoredEntries(undone, continueAfter).filter(({ key }) =>
+    key.endsWith(keyEnding),
+  );
+  try {
+    for (let read = 0; read <= entriesMax; ) {
+      const pairs = await cursor.next(pairsPerSlice);
+      signal.throwIfAborted();
+      if (pairs.length === 0) break;
+      const keys = pairs
+        .map(([engineKey]) => parseNewestKey(engineKey))
+        .filter((key) => key.endsWith(keyEnding) && !undone.has(key));
+      if (keys.length === 0) continue;
+      const records = await view.getMany(keys.map(newestKey));
+      for (const [at, key] of keys.entries())
+        entries.push(decodeEntry(key, records[at] as Buffer, state.directory));
+      read += keys.length;
+    }
+  } finally {
+    await cursor.close();
+    await view.close();
+  }
+  return entries.sort((a, b) => (a.key < b.key ? -1 : 1)).slice(0, entriesMax + 1);
+}
+
 /** At most `entriesMax` + 1 entries, so that the caller detects further ones. */
 export async function listLatest(
   state: StoreState,
