@@ -81,7 +81,7 @@ export async function loadedMemoryRow(bench: Bench, { kcp }: Contest): Promise<v
 
 async function idleMegabytes({ options }: Bench, root: string): Promise<Megabytes> {
   const server = await ServerProcess.start(root);
-  await untilQuiet(server);
+  await untilIdle(server);
   await sleep(systemClock, options.sizes.settleMs);
   const { pid } = server;
   const megabytes = { resident: residentMegabytesOf(pid), unmapped: unmappedMegabytesOf(pid) };
@@ -93,7 +93,7 @@ async function idleMegabytes({ options }: Bench, root: string): Promise<Megabyte
  * Idle is who has done what was to be done: control loops give every new namespace its objects, and
  * look through everything after a start.
  */
-export async function untilQuiet({ pid }: ServerProcess): Promise<void> {
+export async function untilIdle({ pid }: ServerProcess): Promise<void> {
   for (let quiet = 0, before = cpuMicrosOf(pid); quiet < quietPolls; ) {
     await sleep(systemClock, quietPollMs);
     const now = cpuMicrosOf(pid);
@@ -119,6 +119,6 @@ async function createClusters(root: string, count: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: 64 }, worker));
   client.close();
-  await untilQuiet(server);
+  await untilIdle(server);
   await server.stop();
 }

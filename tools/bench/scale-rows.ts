@@ -1,7 +1,7 @@
 /**
  * The same requests to logical clusters of different sizes: what a request costs must not depend on
- * what else is stored. Each size has a server of its own, and their rounds are interleaved. One more
- * server has the smallest size and a cache that holds none of it.
+ * what else is stored. Each size has a server of its own, and their rounds are interleaved. One
+ * more server has the smallest size and a cache that holds none of it.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { ApiClient } from "./api-client.ts";
 import type { Bench, Shape } from "./contest.ts";
 import { type Contender, interleaved, type Measured } from "./measure.ts";
-import { untilQuiet } from "./memory-rows.ts";
+import { untilIdle } from "./memory-rows.ts";
 import { configMap, configMapsPath, namespace } from "./objects.ts";
 import { cpuMicrosOf, residentMegabytesOf, unmappedMegabytesOf } from "./process-figures.ts";
 import { against, type Unit, type Wanted } from "./report.ts";
@@ -172,7 +172,7 @@ async function start(
   const started = cpuMicrosOf(server.pid) / 1000;
   bench.report.add({ ...row, work: `start to readyz, ${name}`, figure: server.readyMs, wanted });
   bench.report.add({ ...row, work: "… of processor time", figure: started, wanted });
-  await untilQuiet(server);
+  await untilIdle(server);
   const quiet = cpuMicrosOf(server.pid) / 1000;
   bench.report.add({ ...row, work: "… and until it is idle", figure: quiet });
   const client = new ApiClient({ url: `${server.url}/clusters/${cluster}`, token: benchToken });

@@ -125,8 +125,8 @@ export interface ListOptions extends ReadOptions {
   /** Starts after this key, which need not exist any more. */
   readonly continueAfter?: StorageKey | undefined;
   /**
-   * The caller needs only keys with this ending. A backend may leave out the others, so that it need
-   * not read their values.
+   * The caller needs only keys with this ending. A backend may leave out the others, so that it
+   * need not read their values.
    */
   readonly keyEnding?: string | undefined;
   /**
