@@ -1,7 +1,7 @@
 /**
  * The packed package in other runtimes: the client core in a browser's bundle, in Bun and in Deno,
- * and a controller and a control plane inside a test in Bun and Deno. A runtime that is not at hand is skipped by its name; `BUN` and
- * `DENO` say where one is.
+ * and a controller and a control plane inside a test in Bun and Deno. A runtime that is not at hand
+ * is skipped by its name; `BUN` and `DENO` say where one is.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -44,6 +44,21 @@ export const unplayed: readonly Unplayed[] = [
     reason: installs,
   })),
   {
+    document: "docs/guides/high-availability.md",
+    first: "kcp backup --out kcp.backup",
+    reason: "tests/integration/cli/backup.test.ts runs it",
+  },
+  {
+    document: "docs/guides/upgrades.md",
+    first: "kubectl --context system:admin",
+    reason: "tests/integration/backup/formats.test.ts reads the same object",
+  },
+  {
+    document: "docs/guides/upgrades.md",
+    first: "kubectl get websites --all-namespaces",
+    reason: "writes objects of the reader's",
+  },
+  {
     document: "docs/guides/install.md",
     first: "docker build --target control-plane",
     reason: "needs Docker; tools/dockerfile.test.ts writes the images' files and starts them",

@@ -142,6 +142,7 @@ export {
   consoleOfServer,
   consoleSite,
 } from "./static-site/index.ts";
+export { ensureStoreFormat } from "./store-upkeep/index.ts";
 export { decodeObject } from "./stored-object/index.ts";
 export {
   cacheBytesOf,

@@ -9,6 +9,7 @@ import {
   cacheBytesOf,
   consoleOfServer,
   encryptStorage,
+  ensureStoreFormat,
   Listener,
   listenerLimitsOf,
   type ServerLog,
@@ -80,6 +81,7 @@ export async function startControlPlane(
     started.endsBy(() => plain.close());
     const storage = await encrypted(plain, options, { log, ...extensions });
     started.endsBy(() => storage.close());
+    if (options.storage.kind !== "memory") await ensureStoreFormat(storage, { clock });
     const composed = { log, clock, extensions, batteries };
     return await compose({ ...options, rootDirectory }, storage, composed, started);
   } catch (error) {
