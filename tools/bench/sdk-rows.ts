@@ -65,6 +65,15 @@ export async function sdkRows({ options, report }: Bench): Promise<void> {
     cpuMicros: controller["cpuMicrosPerEvent"],
     wanted: { what: "figure", atLeast: 20_000 },
   });
+  const crashes = await figuresOf("@kcp-ts/testing|explore-faults.bench.js", [], {});
+  report.add({
+    work: `all crash points of ${crashes["writes"] ?? 0} writes`,
+    server: "kcp",
+    figure: crashes["ms"] ?? Number.NaN,
+    unit: "ms",
+    cpuMicros: crashes["cpuMicros"],
+    wanted: { what: "figure", atMost: 10_000 },
+  });
   const program = "@kcp-ts/testing|test-control-plane.bench.js";
   const tests = await figuresOf(program, [], {
     BENCH_STARTS: String(inProcessStarts),

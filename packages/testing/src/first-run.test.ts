@@ -1,10 +1,12 @@
 /** What a new user meets: a controller of an own kind, from its first run on. */
 import assert from "node:assert/strict";
+import { type AddressInfo, connect as connectSocket, createServer } from "node:net";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   AllClustersError,
   type ControllerDefinition,
+  connect,
   controlledBy,
   controllerFor,
   defineResource,
@@ -12,9 +14,17 @@ import {
   type KubernetesObject,
   type Log,
   logicalClusters,
+  parseKubeconfig,
   run,
 } from "@kcp-ts/sdk";
-import { configMaps } from "@kcp-ts/sdk/kinds";
+import {
+  configMaps,
+  events,
+  namespaces,
+  secrets,
+  serviceAccounts,
+  services,
+} from "@kcp-ts/sdk/kinds";
 import { eventually } from "@kcp-ts/testkit";
 import { customResourceDefinitions } from "./install-crds.ts";
 import { startTestControlPlane, type TestControlPlane } from "./test-control-plane.ts";
@@ -279,3 +289,44 @@ describe("a reconcile", () => {
     await k.close();
   });
 });
+
+describe("the watches of a controller", () => {
+  it("are one for each resource, all of them on one connection, whatever the number of clusters", async () => {
+    const k = await startTestControlPlane();
+    for (const team of ["a", "b", "c"])
+      await k.clientFor(team).resource(configMaps).create({ metadata: at });
+    const { port: target } = new URL(serverOf(await k.kubeconfig()));
+    let connections = 0;
+    const relay = createServer((client) => {
+      connections++;
+      const server = connectSocket(Number(target), "127.0.0.1");
+      client.on("error", () => server.destroy()).pipe(server);
+      server.on("error", () => client.destroy()).pipe(client);
+    });
+    await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+    const { port } = relay.address() as AddressInfo;
+    const text = (await k.kubeconfig()).replaceAll(`:${target}`, `:${port}`);
+    const { client, close } = connect(parseKubeconfig(text, { trust: "inline" }));
+    const seen = new Set<string>();
+    const one = controllerFor(configMaps)
+      .owns(secrets)
+      .owns(services)
+      .watches(namespaces, () => [])
+      .reads(serviceAccounts)
+      .reads(events)
+      .reconcile(async (_, { key }) => void seen.add(key.cluster));
+    const clusters = logicalClusters({ client });
+    await withProgram(k, { clusters, controllers: [one], log: lines() }, async () => {
+      await eventually(() => assert.ok(["a", "b", "c"].every((team) => seen.has(team))));
+      assert.equal(k.faults.openWatches, 6);
+      assert.equal(connections, 1);
+    });
+    await close();
+    relay.close();
+  });
+});
+
+function serverOf(kubeconfig: string): string {
+  const { clusters } = parseKubeconfig(kubeconfig, { trust: "inline" });
+  return [...clusters.values()][0]?.server ?? "";
+}
