@@ -6,6 +6,7 @@ import { type Clock, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { eventLoopLimits } from "../event-loop/index.ts";
 import {
   type Entry,
+  isStorageError,
   type Revision,
   type Storage,
   StorageError,
@@ -60,6 +61,9 @@ export interface ObjectReaderOptions {
   /** Called for every list that is answered from memory. */
   readonly onCachedList: (collection: StorageKey) => void;
 }
+
+/** A page that others follow. */
+type PageStart = { readonly revision: Revision; readonly entries: readonly Entry[] };
 
 /** A list within one cluster. */
 type CollectionQuery = ListQuery & { readonly collection: StorageKey };
@@ -147,21 +151,30 @@ export class ObjectReader {
   /**
    * The number of entries after a page. Pages say it to each other, and the first one asks the
    * counts, which may be newer than the page by the writes in between: clients use it as an
-   * estimate.
+   * estimate. Undefined when the revision was compacted since the page was read.
    */
-  async #remainingAfter(
-    { prefix, continueAfter, remaining, signal }: ListQuery,
-    page: { readonly revision: Revision; readonly entries: readonly Entry[] },
+  async #remainingAfter(query: ListQuery, page: PageStart): Promise<number | undefined> {
+    const { remaining } = query;
+    if (remaining !== undefined) return Math.max(1, remaining - page.entries.length);
+    try {
+      return await this.#countAfter(query, page);
+    } catch (error) {
+      if (isStorageError(error, "compacted")) return undefined;
+      throw error;
+    }
+  }
+
+  async #countAfter(
+    { prefix, continueAfter, signal }: ListQuery,
+    { entries, revision: atRevision }: PageStart,
   ): Promise<number> {
     const { storage, collections } = this.#options;
-    if (remaining !== undefined) return Math.max(1, remaining - page.entries.length);
     if (continueAfter === undefined) {
       await collections.counts.track(prefix, signal);
       const count = collections.counts.peek(prefix);
-      if (count !== undefined) return Math.max(1, count - page.entries.length);
+      if (count !== undefined) return Math.max(1, count - entries.length);
     }
-    const last = page.entries.at(-1)?.key;
-    return storage.count(prefix, { signal, continueAfter: last, atRevision: page.revision });
+    return storage.count(prefix, { signal, continueAfter: entries.at(-1)?.key, atRevision });
   }
 
   /**
