@@ -196,8 +196,13 @@ function checkDeployment(
       `${name} is Scheduled ("${scheduled.message}"), and ${ready} of ${replicas} replicas are ready: ${where(world, workload)}`,
     );
   const isFree = targets.some(({ metadata }) => isOpen(model, tenant, metadata.name));
+  // A cluster that does not sync Deployments any more keeps those that it has as they are.
+  const isKept = podsOf(world, workload).some(
+    ([at]) => model.target(tenant, at)?.isNarrow === true,
+  );
   if (
     isFree &&
+    !isKept &&
     !model.quotas.has(tenant) &&
     ready !== replicas &&
     !model.placed.has(workloadKey(tenant, name))

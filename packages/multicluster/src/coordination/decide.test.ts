@@ -106,6 +106,22 @@ describe("status of a workload", () => {
     assert.match(found?.message ?? "", /^west: so it is/);
   });
 
+  it("the status names the cluster whose report a move waits for", () => {
+    const parent = workload(2);
+    const copies = [
+      copy(parent, "east", 1, { observedGeneration: 0, availableReplicas: 3 }),
+      copy(parent, "west", 2, { replicas: 2, availableReplicas: 2 }),
+    ];
+    // The cluster east does not sync Deployments any more: it never applies the newest spec.
+    const targets = [target("east", { synced: ["configmaps"] }), target("west")];
+    const found = said({ parent, copies, targets }, "Scheduled");
+    assert.equal(found?.reason, "Migrating");
+    assert.equal(
+      found?.message,
+      "1 replica is removed when its replacements are available: east has not applied its newest spec",
+    );
+  });
+
   it("the status reports sync errors", () => {
     const parent = workload(2);
     const syncError = JSON.stringify({ reason: "Forbidden", message: "may not create" });

@@ -201,9 +201,14 @@ function migrating(
   const starting = clusters.flatMap(({ name, share: { copy } }) => {
     const share = goal.get(name) ?? 0;
     const available = Math.min(copy?.available ?? 0, copy?.replicas ?? 0);
-    return available < share ? [`${available}/${share} available in ${name}`] : [];
+    if (available < share) return [`${available}/${share} available in ${name}`];
+    // What it has reported of an older spec says nothing of the replacements.
+    const isUnknown = share > 0 && copy?.isObserved === false;
+    return isUnknown ? [`${name} has not applied its newest spec`] : [];
   });
-  const message = `${surplus} replicas are removed when their replacements are available: ${starting.join(", ")}`;
+  const [what, whose] =
+    surplus === 1 ? ["1 replica is", "its"] : [`${surplus} replicas are`, "their"];
+  const message = `${what} removed when ${whose} replacements are available: ${starting.join(", ")}`;
   return pending("Migrating", message);
 }
 
