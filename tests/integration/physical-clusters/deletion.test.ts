@@ -14,7 +14,7 @@ import {
 } from "@kcp-ts/multicluster";
 import { SealingKey } from "@kcp-ts/multicluster-server/internal";
 import { microTime } from "@kcp-ts/sdk";
-import { configMaps, leases, namespaces } from "@kcp-ts/sdk/kinds";
+import { configMaps, leases, namespaces, persistentVolumeClaims } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { flushEventLoop } from "@kcp-ts/testkit";
 import { registerPullTarget, startAgentWith } from "./agents.ts";
@@ -251,6 +251,34 @@ describe("a SyncTarget that is deleted", () => {
       await all.create(deployment("web"));
       await eventually(async () => assert.equal((await ours()).length, 1));
     });
+
+  it("leaves a namespace with a volume claim in its cluster, although no synced object is left in it", async (t) => {
+    const { client } = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
+    await register(client, "east", { kubeconfig: east.kubeconfig });
+    await untilCondition(client, "east", { status: "True" });
+    const all = client.resource(deployments);
+    await all.create(deployment("web"));
+    const ours = async () =>
+      (await east.client.resource(namespaces).list({ labelSelector: downstreamLabel })).items;
+    await eventually(async () => assert.equal((await ours()).length, 1));
+    const namespace = (await ours()).at(0)?.metadata.name ?? "";
+    const resources = { requests: { storage: "1Gi" } };
+    const data = {
+      metadata: { name: "data-db-0", namespace },
+      spec: { accessModes: ["ReadWriteOnce"], resources },
+    };
+    await east.client.resource(persistentVolumeClaims).create(data);
+    await all.delete({ namespace: "default", name: "web" });
+    await eventually(async () => assert.equal((await all.list({})).items.length, 0));
+    await client.resource(syncTargets).delete({ name: "east" });
+    await eventually(async () =>
+      assert.equal(await client.resource(syncTargets).find({ name: "east" }), undefined),
+    );
+    const [left] = await ours();
+    assert.equal(left?.metadata.name, namespace);
+    assert.equal(left.metadata.deletionTimestamp, undefined);
+  });
 
   it("is not removed while its cluster answers and reports what it runs, however long that takes", async (t) => {
     const { client, clock, pass, renew } = await startedOnFakeClock(t, async () => "pending");

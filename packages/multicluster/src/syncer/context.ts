@@ -6,7 +6,7 @@ import type { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
 import type { PodSecuritySetting } from "./pod-security.ts";
 
-export { namespaces } from "@kcp-ts/sdk/kinds";
+export { namespaces, persistentVolumeClaims } from "@kcp-ts/sdk/kinds";
 
 export interface SyncContext {
   readonly target: TargetIdentity;

@@ -2,7 +2,8 @@
  * The namespaces in the cluster: created when the first object needs one, rejected when a namespace
  * of that name belongs to another owner, and deleted when the upstream namespace is deleted and the
  * namespace has been empty for a while, both confirmed by live reads. When the SyncTarget is being
- * deleted, each namespace is deleted as soon as it is empty.
+ * deleted, each namespace is deleted as soon as it is empty; one with volumes stays, because
+ * nothing upstream says that their data may go.
  */
 import { onAbort, runTogether } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
@@ -22,7 +23,7 @@ import {
   tenantLabel,
 } from "../api/index.ts";
 import { runCacheVerifier } from "./cache-verifier.ts";
-import { namespaces, type SyncContext } from "./context.ts";
+import { namespaces, persistentVolumeClaims, type SyncContext } from "./context.ts";
 import { isProof, namespaceProof } from "./namespace-proof.ts";
 import {
   downstreamNamespace,
@@ -342,10 +343,30 @@ export class DownstreamNamespaces {
       this.#kept.add(name);
       return;
     }
+    if (this.#isLeaving && (await this.#mayHaveVolumes(name))) {
+      this.#kept.add(name);
+      return;
+    }
     try {
       await downstream.resource(namespaces).sameObject(cached).remove({ signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
+    }
+  }
+
+  /**
+   * Whether a claim may be in the namespace, also one that no syncer made: a StatefulSet leaves its
+   * claims behind. A syncer that may not list claims cannot tell.
+   */
+  async #mayHaveVolumes(namespace: string): Promise<boolean> {
+    const { downstream, signal } = this.#options.context;
+    try {
+      const claims = downstream.resource(persistentVolumeClaims);
+      return (await claims.list({ namespace, limit: 1, signal })).items.length > 0;
+    } catch (error) {
+      if (isStatusError(error, "NotFound")) return false;
+      if (isStatusError(error, "Forbidden")) return true;
+      throw error;
     }
   }
 
