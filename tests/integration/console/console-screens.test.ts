@@ -476,7 +476,7 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     );
   });
 
-  it("no screen overflows, overlaps or cuts its texts, in wide and narrow windows, light and dark", async () => {
+  it("every screen is accessible, and none overflows, overlaps or cuts its texts, wide and narrow, light and dark", async () => {
     const pod = await runningPod(environment);
     const paths = [
       "root",
@@ -591,9 +591,7 @@ async function assertLaidOut(page: Page, screen: string): Promise<void> {
       await page.setViewportSize({ width, height: 800 });
       const where = `${screen} at ${width} pixels, ${colorScheme}`;
       assert.deepEqual(await layoutBreaks(page), [], where);
-      if (width !== 700) continue;
-      const colors = (await seriousFindings(page)).filter((one) => one.includes("contrast"));
-      assert.deepEqual(colors, [], where);
+      if (width === 1280) assert.deepEqual(await seriousFindings(page), [], where);
     }
 }
 

@@ -108,7 +108,9 @@ function sortOf(sort: string) {
 
 function countText({ rows, remaining }: LiveTable): string {
   const all = rows.length + remaining;
-  return remaining === 0 ? `${all} objects` : `${rows.length} loaded of about ${all}`;
+  return remaining === 0
+    ? `${all} object${all === 1 ? "" : "s"}`
+    : `${rows.length} loaded of about ${all}`;
 }
 
 /** The server's columns, behind those that say where the object is. */
