@@ -88,8 +88,10 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText(`${namespace}/saloon`).waitFor();
     await dialog.getByText(`${namespace}/stable`).waitFor();
+    await dialog.getByText("kubectl kcp claims accept cowboys --resource").waitFor();
     await dialog.getByLabel(/^Only objects with these labels/).fill("app=bar");
     await dialog.getByText("It reveals 1 configmaps now").waitFor();
+    await dialog.getByText("kubectl edit apibinding cowboys").waitFor();
     assert.equal(await dialog.getByText(`${namespace}/stable`).count(), 0);
     assert.deepEqual(await seriousFindings(page), []);
     await saveScreenshot(page, "claim");

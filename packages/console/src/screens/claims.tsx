@@ -120,6 +120,13 @@ function decisionText({ decided }: Claim) {
   return <Tone word={`Accepted: ${of}`} tone="good" />;
 }
 
+/** The command accepts a claim on all objects: one on some of them is written by hand. */
+function acceptLine(binding: string, resource: string, labels: string): string {
+  return labels === ""
+    ? shellLine`kubectl kcp claims accept ${binding} --resource ${resource}`
+    : shellLine`kubectl edit apibinding ${binding}`;
+}
+
 interface AcceptDialogProps extends ClaimsProps {
   readonly claim: Claim;
   readonly onClose: () => void;
@@ -163,9 +170,7 @@ function AcceptDialog({ cluster, binding, claim, onClose, onAccept }: AcceptDial
         </label>
         {isValid ? null : <p role="alert">Labels are written as app=web,tier=front.</p>}
         <Revealed cluster={cluster} claim={claim} labels={isValid ? text : ""} />
-        <KubectlLine
-          line={shellLine`kubectl kcp claims accept ${binding.metadata.name} --resource ${nameOf(claim)}`}
-        />
+        <KubectlLine line={acceptLine(binding.metadata.name, nameOf(claim), text)} />
         <footer>
           <button type="submit" class="primary" disabled={!isValid}>
             Accept
