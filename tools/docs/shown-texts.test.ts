@@ -8,6 +8,8 @@ import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
+import { encryptStorage } from "@kcp-ts/apiserver";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
 import { RestMapper } from "@kcp-ts/sdk";
 import { apisV1alpha1ApiExports, workspaces } from "@kcp-ts/sdk/kinds";
@@ -67,6 +69,22 @@ describe("manifests in documents", () => {
         return;
       }
       assert.fail(`${place}: nobody serves ${apiVersion} ${kind}`);
+    }
+  });
+});
+
+describe("files of kcp start in documents", () => {
+  it("an EncryptionConfiguration is read", async () => {
+    const blocks = texts.flatMap(([path, text]) => codeBlocks(path, text, ["yaml"]));
+    const shown = blocks.filter(({ text }) => text.includes("kind: EncryptionConfiguration"));
+    assert.ok(shown.length > 0, "one is shown");
+    const ignore = () => undefined;
+    for (const { text, place } of shown) {
+      const settings = { config: text, log: { info: ignore, error: ignore } };
+      await assert.doesNotReject(async () => {
+        const storage = await encryptStorage(new MemoryStorage(), settings);
+        await storage.close();
+      }, place);
     }
   });
 });
