@@ -9,6 +9,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, Manager, type ObjectKey, singleCluster } from "@kcp-ts/sdk";
 import { leaseMsDefault, syncTargets } from "./api/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
+import { OutageReports } from "./outage-reports.ts";
 import { runStatusReporter, Targets } from "./registration/index.ts";
 import { type TargetIdentity, TunnelState } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
@@ -40,8 +41,11 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const downstream = options.downstream.withRequiredPreconditions();
   const upstream = options.upstream.withRequiredPreconditions();
   const { clock = systemClock, random = systemRandom, importPollMs: pollMs } = options;
-  const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
+  const outages = new OutageReports(clock);
+  const report = (controller: string) => (error: unknown, key?: ObjectKey) => {
+    if (!outages.take(controller, error)) return;
     options.onError(error, key === undefined ? { controller } : { controller, key });
+  };
   const { cluster, name, uid } = target;
   const syncTargetClient = upstream.inCluster(cluster);
   const onError = report("informer");
