@@ -7,6 +7,7 @@ export {
   denied,
   type MutableObject,
   type Operation,
+  type PluginSources,
 } from "./admission/index.ts";
 export {
   type AuditBackend,

@@ -26,6 +26,7 @@ import {
   confirmNamespaceOnCreate,
   namespaceSource,
   PolicyChecker,
+  pluginSources,
   type ServiceObjectsOptions,
   serviceObjects,
 } from "./admission-sources/index.ts";
@@ -437,6 +438,8 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const directory = this.#directory;
     const { catalog } = directory;
     const webhooks = this.#webhooks;
+    const sources = pluginSources(watchCache);
+    for (const plugin of admissionPlugins) plugin.connect?.(sources);
     return new Admission([
       ...this.#served.admissionPlugins,
       this.#storageQuota.plugin,

@@ -3,7 +3,7 @@
  * then labels its workloads when they are created. A workload that opts out is unchanged, and so
  * are existing workloads: their Pods would be replaced.
  */
-import type { AdmissionPlugin } from "@kcp-ts/apiserver";
+import type { AdmissionPlugin, PluginSources } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   apiAccessLabel,
@@ -15,28 +15,26 @@ import {
   stateUpsync,
   wantsApiAccess,
 } from "@kcp-ts/multicluster";
-import type { Client } from "@kcp-ts/sdk";
-import { namespaces } from "@kcp-ts/sdk/kinds";
 
-/** `client` may read namespaces everywhere. */
-export function apiAccessAdmission(client: () => Client): AdmissionPlugin {
+export function apiAccessAdmission(): AdmissionPlugin {
+  let sources: PluginSources | undefined;
   return {
+    connect(given) {
+      sources = given;
+    },
     name: "ApiAccessOfPods",
     resources: [...apiAccessResources, clusterDaemonSets],
     handles: ({ subresource, operation }) =>
       subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
-    async mutate({ cluster, namespace }, draft, old) {
+    async mutate({ cluster, namespace, signal }, draft, old) {
       const labels = labelsOf(draft);
       if (Object.hasOwn(labels, apiAccessLabel) || isMade(labels)) return;
       // An update by a client that does not know the label does not remove it.
       if (old !== undefined && labelsOf(old)[apiAccessLabel] !== "true") return;
-      const found = await client()
-        .inCluster(cluster)
-        .resource(namespaces)
-        .find({ name: namespace });
-      if (!wantsApiAccess(found?.metadata.labels)) return;
+      const found = await sources?.namespaceLabels(cluster, namespace, signal);
+      if (!wantsApiAccess(found)) return;
       const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-      const address = found?.metadata.labels?.[apiAddressLabel];
+      const address = found?.[apiAddressLabel];
       const asked = {
         ...(address === undefined ? {} : { [apiAddressLabel]: address }),
         ...labels,

@@ -97,7 +97,7 @@ export class MulticlusterServer {
       admissionPlugins: [
         clusters.admissionPlugin,
         copies,
-        apiAccessAdmission(client),
+        apiAccessAdmission(),
         workloadPlacementAdmission,
         ...limitGateAdmission(client),
       ],

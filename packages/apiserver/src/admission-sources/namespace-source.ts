@@ -6,6 +6,7 @@ import {
   defaultNamespace,
   type NamespaceSource,
   namespaceTerminating,
+  type PluginSources,
 } from "../admission/index.ts";
 import {
   collectionKeyOf,
@@ -15,8 +16,20 @@ import {
   type RegistryOptions,
 } from "../registry/index.ts";
 import { objectKey, type Storage, type StorageKey } from "../storage/index.ts";
-import { isBeingDeleted } from "../stored-object/index.ts";
+import { isBeingDeleted, labelsOf } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
+
+/** For plug-ins. */
+export function pluginSources(watchCache: WatchCache): PluginSources {
+  return {
+    async namespaceLabels(cluster, name, signal) {
+      const key = namespaceKey(cluster, name);
+      const cached = watchCache.peek(key);
+      const entry = cached ?? (await watchCache.get(key, { kind: "latest" }, signal));
+      return entry === undefined ? undefined : (labelsOf(entry) ?? {});
+    },
+  };
+}
 
 export function namespaceSource(registry: Registry, watchCache: WatchCache): NamespaceSource {
   return {

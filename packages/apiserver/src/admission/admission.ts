@@ -84,6 +84,16 @@ export interface ObjectDecoder {
 /** An object before it is stored: plugins may change it. */
 export type MutableObject = { [member: string]: JsonValue };
 
+/** What a plug-in may read without a request of its own, from memory where it is there. */
+export interface PluginSources {
+  /** Undefined if the namespace does not exist. */
+  namespaceLabels(
+    cluster: ClusterName,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<Readonly<Record<string, string>> | undefined>;
+}
+
 /**
  * A plugin implements any of the following methods, and denies a request by throwing a StatusError.
  */
@@ -93,6 +103,8 @@ export interface AdmissionPlugin {
    * The resources whose writes the plugin concerns; all resources if omitted.
    */
   readonly resources?: readonly Pick<AdmissionRequest, "group" | "resource">[];
+  /** Called once, before the first request. */
+  connect?(sources: PluginSources): void;
   /**
    * False when the plugin ignores such a request: the plugin is not called, and the request costs
    * nothing.

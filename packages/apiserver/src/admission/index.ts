@@ -7,6 +7,7 @@ export {
   type MutableObject,
   type ObjectDecoder,
   type Operation,
+  type PluginSources,
 } from "./admission.ts";
 export { certificateSigners, type SignerRules } from "./certificate-signers.ts";
 export {

@@ -121,6 +121,8 @@ export function itemErrors<Item extends JsonValue>(
   check: (item: Item, field: string, index: number) => readonly FieldError[],
 ): FieldError[] {
   const errors: FieldError[] = [];
+  // Most lists that a kind may have are absent from most objects.
+  if (items === undefined) return errors;
   for (const [index, item] of listIn(items).entries()) {
     if (errors.length >= errorsPerFieldMax) break;
     errors.push(...check(item as Item, `${field}[${index}]`, index));
