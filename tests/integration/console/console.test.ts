@@ -105,6 +105,8 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
 
   it("the go-to box completes workspaces and objects, and Enter goes to what is there", async () => {
     await configMaps().create({ metadata: { name: "sought-after", namespace } });
+    const { client } = environment;
+    await client.resource(kinds.workspaces).create({ metadata: { name: "found" } });
     const page = await open("c/root");
     const type = async (text: string, option: string, title: string | RegExp) => {
       await page.keyboard.press("Control+k");
@@ -117,7 +119,7 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     await heading(page, "root");
     await type("configmap/sou", "configmap/default/sought-after object", /default\/sought-after/);
     await type("deployment-w", "deployment-web in default placement", /^Placement of/);
-    await type("root:tea", "root:team-a workspace", "root:team-a");
+    await type("root:fou", "root:found workspace", "root:found");
   });
 
   it("a narrow window has the same ways in a menu, by keys alone", async () => {
