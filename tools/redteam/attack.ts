@@ -18,6 +18,10 @@ export interface Step extends Omit<HostileRequest, "method" | "body"> {
   readonly isUnread?: boolean;
   /** The response stays open until the attack ends, and the client reads it. */
   readonly isWatched?: boolean;
+  /** The request is sent this many times at once; the response is that of the first one. */
+  readonly copies?: number;
+  /** The client resets the request after so many milliseconds. */
+  readonly resetAfterMs?: number;
 }
 
 /** The status and the first 4,096 characters of the body; status 0 without a response. */

@@ -12,12 +12,14 @@ import { ApiClient } from "../bench/api-client.ts";
 import { benchToken, memberToken, requestProbe, ServerProcess } from "../bench/server-process.ts";
 import { accessAttacks } from "./access-attacks.ts";
 import type { Attack, Step, StepResponse } from "./attack.ts";
+import { clusterAttacks } from "./cluster-attacks.ts";
 import { combination } from "./combination.ts";
 import { expressionAttacks } from "./expression-attacks.ts";
 import { headerAttacks } from "./header-attacks.ts";
 import { hostAttacks } from "./host-attacks.ts";
 import { HostileHosts } from "./hostile-hosts.ts";
 import { kindAttacks } from "./kind-attacks.ts";
+import { memberAttacks } from "./member-attacks.ts";
 import { mergeAttacks } from "./merge-attacks.ts";
 import { nativeAttacks } from "./native-attacks.ts";
 import { type NativeKind, readNativeKinds } from "./native-kinds.ts";
@@ -48,6 +50,8 @@ const singleAttacks: readonly Attack[] = [
   ...quantityAttacks,
   ...headerAttacks,
   ...nativeAttacks,
+  ...clusterAttacks,
+  ...memberAttacks,
 ];
 
 export const allAttacks: readonly Attack[] = [...singleAttacks, combination(singleAttacks)];

@@ -11,6 +11,7 @@ import {
   type StepResponse,
   times,
 } from "./attack.ts";
+import { registered } from "./cluster-attacks.ts";
 import type { HostileHosts } from "./hostile-hosts.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
@@ -115,30 +116,7 @@ const clusters: Attack = {
   *steps({ random, hosts }) {
     const huge = anyAnswer(random);
     hosts.answer = () => huge;
-    const kubeconfig = JSON.stringify({
-      apiVersion: "v1",
-      kind: "Config",
-      clusters: [
-        { name: "c", cluster: { server: hosts.url, "certificate-authority-data": hosts.caBundle } },
-      ],
-      users: [{ name: "u", user: { token: "t" } }],
-      contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
-      "current-context": "x",
-    });
-    yield post("/api/v1/namespaces/default/secrets", {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { name: "s" },
-      stringData: { kubeconfig },
-    });
-    for (const name of ["one", "two"]) {
-      yield post("/apis/workload.kcp.io/v1alpha1/synctargets", {
-        apiVersion: "workload.kcp.io/v1alpha1",
-        kind: "SyncTarget",
-        metadata: { name },
-        spec: { kubeconfigSecretRef: { namespace: "default", name: "s" } },
-      });
-    }
+    yield* registered(hosts, ["one", "two"]);
     for (let i = 0; i < 10; i++) yield get("/apis/workload.kcp.io/v1alpha1/synctargets");
   },
 };

@@ -2,16 +2,25 @@
  * The hosts that a tenant names to the server: webhooks, physical clusters, mounts. An attack sets
  * their responses.
  */
+import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
+import { systemClock } from "@kcp-ts/machinery/base";
 import { createTestAuthority } from "@kcp-ts/testkit";
+
+export interface HostileResponse {
+  readonly body: string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The body is repeated, after so many milliseconds each, and the response never ends. */
+  readonly repeatsAfterMs?: number;
+}
 
 export class HostileHosts {
   readonly #server: Server;
   readonly caBundle: string;
   readonly caPem: string;
   /** The body of every response, by path and body of the request. */
-  answer: (path: string, body: string) => string = () => "{}";
+  answer: (path: string, body: string) => string | HostileResponse = () => "{}";
 
   private constructor(server: Server, ca: string) {
     this.#server = server;
@@ -23,8 +32,9 @@ export class HostileHosts {
       request.on("error", () => undefined);
       response.on("error", () => undefined);
       request.on("end", () => {
-        response.setHeader("content-type", "application/json");
-        response.end(this.answer(request.url ?? "", Buffer.concat(parts).toString("utf8")));
+        const body = Buffer.concat(parts).toString("utf8");
+        const answer = this.answer(request.url ?? "", body);
+        send(response, typeof answer === "string" ? { body: answer } : answer);
       });
     });
   }
@@ -45,4 +55,22 @@ export class HostileHosts {
     this.#server.closeAllConnections();
     this.#server.close();
   }
+}
+
+function send(
+  response: ServerResponse,
+  { body, headers = {}, repeatsAfterMs }: HostileResponse,
+): void {
+  response.setHeader("content-type", "application/json");
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (repeatsAfterMs === undefined) {
+    response.end(body);
+    return;
+  }
+  const repeat = () => {
+    if (response.destroyed) return;
+    if (!response.writableNeedDrain) response.write(body);
+    systemClock.schedule(repeatsAfterMs, repeat);
+  };
+  repeat();
 }

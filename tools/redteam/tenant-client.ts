@@ -1,5 +1,6 @@
 /** Sends the requests of one hostile tenant over HTTP/2, as any client would. */
 import { type ClientHttp2Session, connect } from "node:http2";
+import { systemClock } from "@kcp-ts/machinery/base";
 import type { Step, StepResponse } from "./attack.ts";
 
 /** A response that takes longer is given up. */
@@ -25,7 +26,12 @@ export class TenantClient {
     return !this.#session.closed && !this.#session.destroyed;
   }
 
-  send(step: Step): Promise<StepResponse> {
+  async send(step: Step): Promise<StepResponse> {
+    const copies = Array.from({ length: step.copies ?? 1 }, () => this.#sendOne(step));
+    return (await Promise.all(copies))[0] as StepResponse;
+  }
+
+  #sendOne(step: Step): Promise<StepResponse> {
     const { method, path, body, contentType, accept = "application/json", headers = {} } = step;
     const staysOpen = step.isUnread === true || step.isWatched === true;
     return new Promise((resolve) => {
@@ -40,6 +46,8 @@ export class TenantClient {
         ...(body === undefined ? {} : { "content-type": contentType ?? "application/json" }),
       });
       const done = () => resolve({ status, text });
+      if (step.resetAfterMs !== undefined)
+        systemClock.schedule(step.resetAfterMs, () => stream.destroy());
       stream.setTimeout(answerMsMax, () => stream.destroy());
       stream.on("error", done);
       stream.on("close", done);

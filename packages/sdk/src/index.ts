@@ -22,6 +22,7 @@ export {
   type DeleteOptions,
   type DynamicObject,
   defineResource,
+  ExclusiveLane,
   type ExplainOptions,
   explainError,
   FetchTransport,

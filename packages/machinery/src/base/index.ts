@@ -15,6 +15,7 @@ export { type Random, systemRandom } from "./random.ts";
 export {
   isResumable,
   isResumableWorkWaiting,
+  LoopPace,
   type MaybeResumable,
   type Resumable,
   runInTurn,

@@ -59,6 +59,22 @@ export function isResumableWorkWaiting(): boolean {
   return turns.isWaitedFor;
 }
 
+/**
+ * For a loop whose steps are promises: those of a source that always has more would all run in one
+ * turn of the event loop.
+ */
+export class LoopPace {
+  #startedAt = systemClock.monotonic();
+
+  /** A promise when the loop has used its time slice. */
+  yieldIfDue(): Promise<void> | undefined {
+    if (systemClock.monotonic() - this.#startedAt < shareMs) return undefined;
+    return yieldToEventLoop().then(() => {
+      this.#startedAt = systemClock.monotonic();
+    });
+  }
+}
+
 /** Runs all steps synchronously, without yielding. */
 export function runSync<Result>(work: Resumable<Result>): Result {
   for (;;) {

@@ -40,8 +40,8 @@ export const bounds = {
   clusterAnswer: {
     name: "physical cluster answer",
     sender: "physical cluster",
-    bytesMax: 16 * MiB,
-    valuesMax: 200_000,
+    bytesMax: 6 * MiB,
+    valuesMax: 75_000,
     membersMax: 20_000,
     depthMax: 256,
   },

@@ -2,13 +2,14 @@
  * TenantShare: what the physical clusters of one logical cluster take of this process, in sum. A
  * tenant that may register clusters can register many, and each can be hostile.
  *
- * - Memory: buffered responses, cached objects, and a fixed amount for each connection.
+ * - Memory: buffered responses, cached objects, and a fixed amount for each connection. One long
+ *   document is read and parsed at a time.
  * - Work: the bytes that are read in a second.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { BytesInFlight, bytesInFlight } from "@kcp-ts/machinery/bounds";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { MemoryAccount, ResponseMemory } from "@kcp-ts/sdk";
+import { ExclusiveLane, type MemoryAccount, type ResponseMemory } from "@kcp-ts/sdk";
 import { ResponseRateLimiter, responseBytes } from "./paced-transport.ts";
 
 /**
@@ -25,6 +26,7 @@ export interface TenantShare {
 }
 
 interface OpenTenant {
+  readonly longDocuments: ExclusiveLane;
   readonly rateLimiter: ResponseRateLimiter;
   connections: number;
 }
@@ -52,6 +54,7 @@ export class TenantShares {
     if (this.#connections >= this.#connectionsMax) return undefined;
     if (!this.#objects.tryTake(cluster, connectionBytes)) return undefined;
     const tenant = this.#tenants.get(cluster) ?? {
+      longDocuments: new ExclusiveLane(),
       rateLimiter: new ResponseRateLimiter(this.#clock, responseBytes.ofTenant),
       connections: 0,
     };
@@ -63,6 +66,7 @@ export class TenantShares {
       memory: {
         buffers: account(this.#buffers, cluster),
         objects: account(this.#objects, cluster),
+        longDocuments: tenant.longDocuments,
       },
       rateLimiter: tenant.rateLimiter,
       release: () => {

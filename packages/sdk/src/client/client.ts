@@ -18,7 +18,7 @@ import { ResourceClient } from "./resource-client.ts";
 import { responseBody } from "./response-body.ts";
 import { responseError, retryAfterSeconds } from "./response-error.ts";
 import { parseResponse, type ResponseLimits } from "./response-limits.ts";
-import { HeldBytes } from "./response-memory.ts";
+import { type ExclusiveLane, HeldBytes } from "./response-memory.ts";
 import { SharedDeadlines } from "./shared-deadlines.ts";
 import {
   isTransportError,
@@ -115,6 +115,11 @@ export interface ClientRequest {
 export interface ReadResponse {
   readonly headers: ResponseHeaders;
   readonly text: string;
+}
+
+export interface ReadDocument {
+  readonly headers: ResponseHeaders;
+  readonly value: JsonValue;
 }
 
 export interface CallOptions {
@@ -216,12 +221,16 @@ export class Client {
 
   /** Sends a request and parses the response. Integers beyond 2^53 are bigints. */
   async json(request: ClientRequest): Promise<JsonValue> {
-    const limits = this.responseLimits;
-    if (limits === undefined) return this.parse((await this.#read(request)).text);
+    return (await this.document(request)).value;
+  }
+
+  /** The same, with the headers of the response. */
+  async document(request: ClientRequest): Promise<ReadDocument> {
     // The text takes memory until it is parsed.
-    const held = new HeldBytes(limits.memory?.buffers);
+    const held = new HeldBytes(this.responseLimits?.memory?.buffers);
     try {
-      return await this.parse((await this.#read(request, held)).text);
+      const { headers, text } = await this.#read(request, held);
+      return { headers, value: await this.parse(text) };
     } finally {
       held.release();
     }
@@ -260,7 +269,8 @@ export class Client {
   #text(body: ResponseBody, held: HeldBytes | undefined): Promise<string> {
     const limits = this.responseLimits;
     if (limits?.memory === undefined) return body.text(limits?.response.bytesMax);
-    return responseBody(counted(body, held)).text(limits.response.bytesMax);
+    const { longDocuments } = limits.memory;
+    return responseBody(counted(body, held, longDocuments)).text(limits.response.bytesMax);
   }
 
   /** Sends a request and streams the response, within the request timeout. */
@@ -367,9 +377,11 @@ function isRetriable(error: unknown, method: Method): boolean {
 async function* counted(
   body: AsyncIterable<Uint8Array>,
   held: HeldBytes | undefined,
+  longDocuments: ExclusiveLane | undefined,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of body) {
     held?.add(chunk.length);
+    await held?.waitIfLong(longDocuments);
     yield chunk;
   }
 }

@@ -85,6 +85,7 @@ export { type BodySource, responseBody } from "./response-body.ts";
 export { type ResponseLimits, untrustedServerLimits } from "./response-limits.ts";
 export {
   approximateBytes,
+  ExclusiveLane,
   type MemoryAccount,
   outOfMemoryError,
   type ResponseMemory,

@@ -5,7 +5,7 @@ import type { KubernetesObject } from "./object.ts";
 import { defineResource } from "./resource.ts";
 import { responseBody } from "./response-body.ts";
 import { untrustedServerLimits } from "./response-limits.ts";
-import { approximateBytes, type MemoryAccount } from "./response-memory.ts";
+import { approximateBytes, ExclusiveLane, type MemoryAccount } from "./response-memory.ts";
 
 const pods = defineResource<KubernetesObject>({
   group: "",
@@ -84,6 +84,66 @@ const reads = {
   },
 } as const;
 
+describe("long documents of servers that share a lane", () => {
+  const long = `{"a":"${"x".repeat(400 << 10)}"}`;
+
+  /** A server whose document is complete when `finish` is called. */
+  function server(longDocuments: ExclusiveLane) {
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const sent: string[] = [];
+    async function* chunks(text: string) {
+      for (const part of [text.slice(0, 300 << 10), text.slice(300 << 10)]) {
+        if (part === "") break;
+        sent.push(`${part.length}`);
+        yield new TextEncoder().encode(part);
+      }
+      await finished;
+    }
+    const account = new TestAccount(8 << 20);
+    const memory = { buffers: account, objects: account, longDocuments };
+    const client = (text: string) =>
+      new Client({
+        transport: {
+          send: async () => ({ status: 200, headers: {}, body: responseBody(chunks(text)) }),
+          close: async () => {},
+        },
+        responseLimits: { ...untrustedServerLimits, memory },
+        retriesMax: 0,
+      });
+    const read = (text: string) => client(text).json({ method: "GET", path: "/openapi/v3" });
+    return { read, finish, sent };
+  }
+
+  it("are read and parsed one after another, while short ones pass", async () => {
+    const lane = new ExclusiveLane();
+    const [first, second, third] = [server(lane), server(lane), server(lane)];
+    const reading = first.read(long);
+    const waiting = second.read(long);
+    third.finish();
+    assert.deepEqual(await third.read('{"b":1}'), { b: 1 });
+    assert.equal(first.sent.length, 2);
+    assert.equal(second.sent.length, 1);
+    second.finish();
+    first.finish();
+    await reading;
+    await waiting;
+    assert.equal(second.sent.length, 2);
+  });
+
+  it("leave the lane when they fail", async () => {
+    const lane = new ExclusiveLane();
+    const broken = server(lane);
+    broken.finish();
+    await assert.rejects(broken.read(long.slice(0, -1)));
+    const next = server(lane);
+    next.finish();
+    assert.ok(await next.read(long));
+  });
+});
+
 describe("a client with an account of memory", () => {
   for (const [what, { texts, read }] of Object.entries(reads)) {
     it(`takes what it buffers of ${what} from the account, and gives it back`, async () => {
@@ -113,6 +173,22 @@ describe("a client with an account of memory", () => {
     const little = list(10_000);
     await assert.rejects(little.listed, /more memory than they may/);
     assert.equal(little.objects.held, 0);
+  });
+
+  it("yields to the event loop while a watch always has more events", async () => {
+    const event = '{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n';
+    let isOver = false;
+    function* events() {
+      while (!isOver) yield event.repeat(100);
+    }
+    const { client } = serverOf(events(), 1 << 20);
+    // A loop of promises that never yields would keep this from being called.
+    setImmediate(() => {
+      isOver = true;
+    });
+    let count = 0;
+    for await (const batch of client.resource(pods).watchBatches()) count += batch.length;
+    assert.ok(count > 0);
   });
 
   it("gives back what an abandoned watch has buffered", async () => {

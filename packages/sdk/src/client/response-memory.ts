@@ -15,15 +15,42 @@ export interface ResponseMemory {
   readonly buffers: MemoryAccount;
   /** Objects in the stores of informers. */
   readonly objects: MemoryAccount;
+  /** Long documents are read and parsed one after another. */
+  readonly longDocuments?: ExclusiveLane;
 }
+
+/** Admits one holder at a time, in the order of arrival. */
+export class ExclusiveLane {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Resolves to the function that leaves, when all earlier holders have left. */
+  async enter(): Promise<() => void> {
+    const before = this.#last;
+    let leave = () => {};
+    this.#last = new Promise((resolve) => {
+      leave = resolve;
+    });
+    await before;
+    return leave;
+  }
+}
+
+/** Bytes from which a document is long: parsed, it takes a multiple of them. */
+const longBytesMin = 256 << 10;
 
 /** The bytes that one reader of a response holds; any number of them without an account. */
 export class HeldBytes {
   readonly #account: MemoryAccount | undefined;
   #bytes = 0;
+  #leave: (() => void) | undefined;
 
   constructor(account: MemoryAccount | undefined) {
     this.#account = account;
+  }
+
+  /** Waits, once the document is long, until no other long document is held. */
+  async waitIfLong(lane: ExclusiveLane | undefined): Promise<void> {
+    if (lane !== undefined && this.#bytes > longBytesMin) this.#leave ??= await lane.enter();
   }
 
   /** Throws a TransportError when the account has no room for them. */
@@ -40,6 +67,8 @@ export class HeldBytes {
 
   release(): void {
     this.set(0);
+    this.#leave?.();
+    this.#leave = undefined;
   }
 }
 

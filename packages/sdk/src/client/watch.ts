@@ -4,7 +4,7 @@
  * Events are delivered in batches because they arrive in batches: awaiting each event would cost
  * more than parsing it.
  */
-import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
+import { LoopPace, type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { Bound } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type Status, StatusError } from "@kcp-ts/machinery/status";
@@ -66,10 +66,13 @@ export async function* watchBatches<Object extends KubernetesObject>(
     onUnreadable === undefined
       ? (line) => reader.readLong(line)
       : (line) => readObjectOrSkipResumable(reader.readLong(line), hasObject, onUnreadable);
+  const pace = answers === undefined ? undefined : new LoopPace();
   try {
     for await (const chunk of body) {
       let events: WatchEvent<Object>[] = [];
       for (const line of lines.cut(chunk)) {
+        const isDue = pace?.yieldIfDue();
+        if (isDue !== undefined) await isDue;
         const event = reader.isLong(line) ? await runSyncFirst(readLong(line)) : read(line);
         if (event === undefined) continue;
         if (!isJsonObject(event) || !isJsonObject(event["object"])) throw notAnEvent(line);

@@ -49,15 +49,9 @@ async function fetchRoot(
   accept = aggregatedAccept,
 ): Promise<Root | undefined> {
   try {
-    const answer = await client.read({
-      method: "GET",
-      path,
-      headers: { accept },
-      signal,
-      mayBeLong: true,
-    });
-    const document = await client.parse(answer.text);
-    return { document, isAggregated: isAggregated(headerText(answer.headers, "content-type")) };
+    const request = { method: "GET", path, headers: { accept }, signal, mayBeLong: true } as const;
+    const { headers, value } = await client.document(request);
+    return { document: value, isAggregated: isAggregated(headerText(headers, "content-type")) };
   } catch (error) {
     if (isStatusError(error, "NotFound")) return undefined;
     throw error;

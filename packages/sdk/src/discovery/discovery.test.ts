@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
 import { Client, type InProcessResponse, InProcessTransport } from "../client/index.ts";
 import { discover } from "./discover.ts";
+import { discoverLegacy, legacyLimits } from "./legacy.ts";
 import { RestMapper, rediscoverAfterMs } from "./rest-mapper.ts";
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -194,6 +195,54 @@ describe("discovery", () => {
       groups.map(({ name }) => name),
       ["", "apps", "broken.io"],
     );
+  });
+
+  it("reads each resource of a long document once, whatever other resources it names", async () => {
+    let reads = 0;
+    const counted = (name: string) =>
+      Object.defineProperty({ kind: "Pod", verbs }, "name", {
+        get: () => {
+          reads++;
+          return name;
+        },
+      });
+    const resources = Array.from({ length: 2000 }, (_, i) => [
+      counted(`r${i}`),
+      counted(`r${i}/status`),
+    ]).flat();
+    const client = {
+      document: async () => assert.fail("roots are given"),
+      json: async () => ({ resources }),
+    } as unknown as Client;
+    const roots = { core: { versions: ["v1"] }, groups: undefined };
+    const { groups } = await discoverLegacy(client, roots, {});
+    const found = groups[0]?.versions[0]?.resources ?? [];
+    assert.equal(found.length, 2000);
+    assert.deepEqual(found[7]?.subresources, [{ name: "status", kind: "Pod", verbs }]);
+    assert.ok(reads <= 3 * resources.length, `${reads} reads of ${resources.length} names`);
+  });
+
+  it("ends at a limit of documents and of resources that one server names", async () => {
+    const documents = (count: number) => {
+      const groups = Array.from({ length: count }, (_, i) => ({
+        name: `g${i}`,
+        versions: [{ version: "v1" }],
+      }));
+      return setUp({ "/api": { versions: [] }, "/apis": { groups } }, []);
+    };
+    const { documentsMax, resourcesMax } = legacyLimits;
+    const within = documents(documentsMax);
+    assert.equal((await discover(within.client)).groups.length, documentsMax);
+    const beyond = documents(documentsMax + 1);
+    await assert.rejects(discover(beyond.client), /limit is 4000 versions of groups/);
+    assert.equal(beyond.asked.length, 2);
+    const named = (count: number) => {
+      const resources = Array.from({ length: count }, (_, i) => ({ name: `r${i}` }));
+      return setUp({ "/api": { versions: ["v1"] }, "/api/v1": { resources } }, []).client;
+    };
+    const { groups } = await discover(named(resourcesMax));
+    assert.equal(groups[0]?.versions[0]?.resources.length, resourcesMax);
+    await assert.rejects(discover(named(resourcesMax + 1)), /limit is 20000 resources/);
   });
 
   it("supports a server without a core group", async () => {

@@ -3,7 +3,7 @@
  * each group.
  */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import type { CallOptions, Client } from "../client/index.ts";
+import { type CallOptions, type Client, TransportError } from "../client/index.ts";
 import { objects, text, texts } from "./aggregated.ts";
 import type { ApiGroup, ApiResource, ApiVersion, Discovery } from "./api-resource.ts";
 
@@ -17,6 +17,14 @@ export interface LegacyDocuments {
 /** Concurrent requests for documents. */
 const requestsMax = 16;
 
+/** Limits of one server: it names its documents itself, and could name others for ever. */
+export const legacyLimits = { documentsMax: 4000, resourcesMax: 20_000 } as const;
+
+function throwIfBeyond(count: number, limit: number, what: string): void {
+  if (count > limit)
+    throw new TransportError("connection-lost", `discovery: limit is ${limit} ${what}`);
+}
+
 export async function discoverLegacy(
   client: Client,
   { core, groups }: LegacyDocuments,
@@ -29,8 +37,10 @@ export async function discoverLegacy(
   for (const group of objects(groups ?? null, "groups")) {
     for (const version of inOrder(group)) wanted.push({ group: text(group, "name"), version });
   }
+  throwIfBeyond(wanted.length, legacyLimits.documentsMax, "versions of groups");
   const failures = new Map<string, unknown>();
   const versions = new Map<string, ApiVersion[]>();
+  let resources = 0;
   for (let at = 0; at < wanted.length; at += requestsMax) {
     const batch = wanted.slice(at, at + requestsMax);
     const answers = await Promise.all(
@@ -46,6 +56,8 @@ export async function discoverLegacy(
     );
     for (const [i, { group }] of batch.entries()) {
       const answer = answers[i] as ApiVersion;
+      resources += answer.resources.length;
+      throwIfBeyond(resources, legacyLimits.resourcesMax, "resources");
       versions.set(group, [...(versions.get(group) ?? []), answer]);
     }
   }
@@ -70,12 +82,23 @@ async function fetchVersion(
 ): Promise<ApiVersion> {
   const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   const document = await client.json({ method: "GET", path, signal, mayBeLong: true });
-  const all = objects(document, "resources");
-  const resources: ApiResource[] = [];
-  for (const one of all) {
-    const name = text(one, "name");
-    if (name.includes("/")) continue;
-    resources.push({
+  const all = objects(document, "resources").map((one) => ({ one, name: text(one, "name") }));
+  const subresources = new Map<string, ApiResource["subresources"][number][]>();
+  for (const { one, name } of all) {
+    const slash = name.indexOf("/");
+    if (slash < 0) continue;
+    const parent = name.slice(0, slash);
+    const siblings = subresources.get(parent) ?? [];
+    subresources.set(parent, siblings);
+    siblings.push({
+      name: name.slice(slash + 1),
+      kind: text(one, "kind"),
+      verbs: texts(one, "verbs"),
+    });
+  }
+  const resources = all
+    .filter(({ name }) => !name.includes("/"))
+    .map(({ one, name }) => ({
       group,
       version,
       resource: name,
@@ -85,14 +108,7 @@ async function fetchVersion(
       verbs: texts(one, "verbs"),
       shortNames: texts(one, "shortNames"),
       categories: texts(one, "categories"),
-      subresources: all
-        .filter((sub) => text(sub, "name").startsWith(`${name}/`))
-        .map((sub) => ({
-          name: text(sub, "name").slice(name.length + 1),
-          kind: text(sub, "kind"),
-          verbs: texts(sub, "verbs"),
-        })),
-    });
-  }
+      subresources: subresources.get(name) ?? [],
+    }));
   return { version, isStale: false, resources };
 }
