@@ -13,7 +13,9 @@ import { plantedDefects } from "./planted-defects.ts";
 import type { SeedReport } from "./worker.ts";
 
 const worker = fileURLToPath(new URL("./worker.js", import.meta.url));
-const seeds = (process.env["SIMULATION_SEEDS"] ?? "1 62 156 226 2820 20007 20011").split(" ").map(Number);
+const seeds = (process.env["SIMULATION_SEEDS"] ?? "1 62 156 226 2820 20007 20011")
+  .split(" ")
+  .map(Number);
 
 /** Plays them in one process. */
 async function play(
