@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+import { serviceAccounts } from "@kcp-ts/sdk/kinds";
 import { eventually } from "@kcp-ts/testkit";
 import {
   conditionOf,
@@ -63,6 +64,12 @@ describe("deleting a workspace", () => {
     await client
       .resource(kinds.clusterRoles)
       .create({ metadata: { name: "role" }, rules: [] } as never);
+    await eventually(async () => {
+      for (const namespace of ["default", "kube-system", "more"]) {
+        await client.resource(kinds.configMaps).get({ name: "kube-root-ca.crt", namespace });
+        await client.resource(serviceAccounts).get({ name: "default", namespace });
+      }
+    });
   };
 
   it("takes everything along and leaves nothing in the store", async () => {

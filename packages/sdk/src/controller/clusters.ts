@@ -150,8 +150,11 @@ export function logicalClusters(options: ClustersOptions): Clusters {
   };
 }
 
-/** A client costs a tenth of a reconcile that only reads. */
-const clientsMax = 1000;
+/**
+ * Making a client costs a tenth of a reconcile that only reads, and events of one cluster come in
+ * bursts. The limit is low because a kept client outlives its cluster.
+ */
+const clientsMax = 4;
 
 /** Tries again for ever: access may be granted later. */
 export function overAllClusters(options: Omit<InformersOptions, "scope">): Clusters {
