@@ -54,7 +54,7 @@ import {
   type ServiceScope,
   unresolvedCluster,
 } from "./request/request-scope.ts";
-import { anonymousUser, type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { anonymousUser, isSystemMaster, type UserInfo } from "./request/user.ts";
 import { type PathDependencies, servePath } from "./routing/index.ts";
 import type { ServiceDecision, ServiceViews } from "./service-views.ts";
 import type { Deadlines } from "./stages/index.ts";
@@ -263,21 +263,14 @@ function beginAudit(context: RequestContext, { audit, clock }: PipelineDependenc
   startAuditRecord(context, audit as Audit, clock);
 }
 
-/**
- * Members of system:masters, which include the server's own loops, belong to no tenant. Priority
- * and fairness exempts them as well.
- */
-function isOperator({ groups }: UserInfo): boolean {
-  return groups.includes(wellKnownGroup.masters);
-}
-
 /** Reads wait for a seat in this stage; writes wait for a seat when their body has arrived. */
 function flowControl(
   context: RequestContext,
   { flowControl: controller, objectCount, watches }: PipelineDependencies,
 ): Promise<undefined> | undefined {
   const scope = context.scope as RequestScope;
-  if (watches !== undefined && scope.verb === "watch" && !isOperator(context.user))
+  // The server's own loops are members, too: they belong to no tenant, as in flow control.
+  if (watches !== undefined && scope.verb === "watch" && !isSystemMaster(context.user))
     context.watchSlot = watches.acquire(scope.cluster, context.user.username);
   if (controller === undefined) return undefined;
   controller.classify(context);

@@ -42,10 +42,11 @@ export interface UpsyncAdmissionOptions {
 export function upsyncAdmission(options: UpsyncAdmissionOptions): AdmissionPlugin {
   return {
     name: "CopiesOfClusters",
-    // Ephemeral containers are added to the Pod in the cluster, and the copy follows.
-    handles: ({ subresource, operation }) =>
-      (operation === "CREATE" || operation === "UPDATE") && subresource !== "ephemeralcontainers",
     validate(request, object, old) {
+      const { operation, subresource } = request;
+      if (operation !== "CREATE" && operation !== "UPDATE") return undefined;
+      // Ephemeral containers are added to the Pod in the cluster, and the copy follows.
+      if (subresource === "ephemeralcontainers") return undefined;
       const now = copiedFrom(object);
       const before = old === undefined ? none : copiedFrom(old);
       if (now.length === 0 && before.length === 0) return undefined;

@@ -14,7 +14,7 @@ import {
   type StoredLocation,
   type UsageDelta,
 } from "../registry/index.ts";
-import { type UserInfo, wellKnownGroup } from "../request/user.ts";
+import { isSystemMaster, type UserInfo } from "../request/user.ts";
 import type { RequestLimitOptions } from "../request-limits.ts";
 import { clusterPrefix, type Storage, type StorageKey } from "../storage/index.ts";
 import type { WatchHub } from "../watch-cache/index.ts";
@@ -98,7 +98,7 @@ export class ClusterStorageQuota implements StorageQuota {
     const { definition, cluster, name } = place;
     if (this.#isUncounted(definition, name)) return;
     const isShrinking = growth.objects <= 0 && growth.bytes <= 0;
-    const isOwn = user === undefined || (growth.objects === 0 && isMaster(user));
+    const isOwn = user === undefined || (growth.objects === 0 && isSystemMaster(user));
     if (isShrinking || isOwn) {
       this.#limiter.record(cluster, growth);
       return;
@@ -128,10 +128,6 @@ export class ClusterStorageQuota implements StorageQuota {
     const max = { objects: declared ?? objects, bytes };
     return max.objects > 0 || max.bytes > 0 ? max : undefined;
   }
-}
-
-function isMaster({ groups }: UserInfo): boolean {
-  return groups.includes(wellKnownGroup.masters);
 }
 
 /**

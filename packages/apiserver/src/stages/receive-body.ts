@@ -29,22 +29,14 @@ interface BodyDependencies {
 }
 
 /** The stage `receiveBody` of the pipeline. */
-export function receiveBody(
-  context: RequestContext,
-  dependencies: BodyDependencies,
-): Promise<undefined> | undefined {
-  const { scope, unresolvedTarget, request } = context;
-  // Non-resource paths take no body, and a connection that is to be upgraded has no end of a body.
-  if (scope?.kind !== "resource" && unresolvedTarget === undefined) return undefined;
-  if (requestedUpgrade(request.headers) !== undefined) return undefined;
-  return receive(context, dependencies);
-}
-
-async function receive(
+export async function receiveBody(
   context: RequestContext,
   { flowControl }: BodyDependencies,
 ): Promise<undefined> {
-  const { request, audit } = context;
+  const { scope, unresolvedTarget, request, audit } = context;
+  // Non-resource paths take no body, and a connection that is to be upgraded has no end of a body.
+  if (scope?.kind !== "resource" && unresolvedTarget === undefined) return undefined;
+  if (requestedUpgrade(request.headers) !== undefined) return undefined;
   const reserve =
     flowControl === undefined
       ? undefined
@@ -55,7 +47,7 @@ async function receive(
   context.body = body;
   if (audit !== undefined && audit.rule.level !== "Metadata") audit.requestBody = body;
   // The forwarder sends the received body to another server.
-  if (context.unresolvedTarget !== undefined) context.request = received(request, body);
+  if (unresolvedTarget !== undefined) context.request = received(request, body);
   else if (isYaml(context, body)) {
     const translated = await translate(context, body);
     if ("json" in translated) reserve?.(translated.json.length);

@@ -78,7 +78,14 @@ export class RequestContext implements FlowControlledRequest, AuditContext {
   get auditId(): string {
     if (this.#auditId !== undefined) return this.#auditId;
     const sent = header(this.request.headers, "audit-id");
-    this.#auditId = sent !== undefined && auditIdPattern.test(sent) ? sent : newAuditId();
+    if (sent !== undefined && auditIdPattern.test(sent)) this.#auditId = sent;
+    else {
+      // A UUID that differs from the one before in its last two digits: it only has to be unique,
+      // and a random one for each response costs ten times as much.
+      const at = auditIdsTaken++ % lastDigits.length;
+      if (at === 0) auditIdStart = randomUUID().slice(0, -2);
+      this.#auditId = auditIdStart + lastDigits[at];
+    }
     return this.#auditId;
   }
 
@@ -122,16 +129,6 @@ export class RequestContext implements FlowControlledRequest, AuditContext {
 let auditIdStart = "";
 let auditIdsTaken = 0;
 const lastDigits = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"));
-
-/**
- * A UUID that differs from the one before in its last two digits: it only has to be unique, and a
- * random one for each response costs ten times as much.
- */
-function newAuditId(): string {
-  const at = auditIdsTaken++ % lastDigits.length;
-  if (at === 0) auditIdStart = randomUUID().slice(0, -2);
-  return auditIdStart + lastDigits[at];
-}
 
 const clientGone = new StatusError({
   code: 499,

@@ -16,8 +16,13 @@ import type { Entry, Page, Revision, Storage, StorageKey } from "../storage/inde
 import type { IndexLookup } from "./entry-index.ts";
 import { isContinuous } from "./is-continuous.ts";
 import { KeyCounts } from "./key-counts.ts";
-import { type Loading, ResidentCollection } from "./resident-collection.ts";
-import { type KeyRange, ResidentRange, rangeUnder } from "./resident-range.ts";
+import {
+  type KeyRange,
+  type Loading,
+  ResidentCollection,
+  ResidentRange,
+  rangeUnder,
+} from "./resident-collection.ts";
 import type { WatchHub } from "./watch-hub.ts";
 
 export interface CollectionCacheOptions {
@@ -205,15 +210,12 @@ export class CollectionCache {
   #openCollection(key: StorageKey): ResidentCollection {
     const known = this.#collections.get(key);
     if (known !== undefined) return known;
-    const collection = new ResidentCollection();
-    const stop = this.#options.hub.listen(key, {
-      onEvent: (event) => collection.apply(event),
-      onLost: () => {
-        collection.isLost = true;
-        if (this.#collections.get(key) === collection) this.#collections.delete(key);
-        for (const range of [...collection.ranges]) this.#drop(range);
-      },
+    const collection = new ResidentCollection((lost) => {
+      lost.isLost = true;
+      if (this.#collections.get(key) === lost) this.#collections.delete(key);
+      for (const range of [...lost.ranges]) this.#drop(range);
     });
+    const stop = this.#options.hub.listen(key, collection);
     collection.stop = () => {
       stop();
       if (this.#collections.get(key) === collection) this.#collections.delete(key);
@@ -224,12 +226,7 @@ export class CollectionCache {
 
   #begin(collection: ResidentCollection, extent: KeyRange, query: CachedQuery): Loading {
     const { clock, hub } = this.#options;
-    const range: ResidentRange = new ResidentRange(
-      extent,
-      clock.monotonic(),
-      hub.revision,
-      (change) => this.#addBytes(range, change),
-    );
+    const range = new ResidentRange(extent, clock.monotonic(), hub.revision, this.#addBytes);
     const wanted = query.countMax ?? Number.POSITIVE_INFINITY;
     const done = this.#load(collection, range, query).finally(() => {
       collection.loading.delete(loading);
@@ -283,7 +280,7 @@ export class CollectionCache {
   }
 
   /** Applies the budget to a resident range that grew or shrank, as to a loaded one. */
-  #addBytes(range: ResidentRange, change: number): void {
+  readonly #addBytes = (range: ResidentRange, change: number): void => {
     if (!this.#ranges.has(range)) return;
     this.#bytes += change;
     if (change <= 0) return;
@@ -294,7 +291,7 @@ export class CollectionCache {
     } else if (this.#bytes > this.#options.bytesMax) {
       this.#shrink();
     }
-  }
+  };
 
   #refuse({ prefix, countMax }: Pick<CachedQuery, "prefix" | "countMax">, count: number): void {
     const until = this.#options.clock.monotonic() + idleDefaultMs;

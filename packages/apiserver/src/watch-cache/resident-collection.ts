@@ -1,7 +1,142 @@
-/** The resident ranges of one collection: disjoint, in key order, with holes between them. */
-import type { StorageKey } from "../storage/index.ts";
+/**
+ * The part of one collection that is in memory: ranges of keys, disjoint, in key order, with holes
+ * between them. A range has all objects with keys between two places, kept up to date by the hub's
+ * events.
+ */
+import { SortedMap } from "@kcp-ts/machinery/base";
+import type { Entry, Revision, StorageKey } from "../storage/index.ts";
+import { EntryIndexes, type IndexLookup } from "./entry-index.ts";
 import type { HubEvent } from "./hub-event.ts";
-import { containsRange, type KeyRange, type ResidentRange } from "./resident-range.ts";
+import type { HubListener } from "./watch-hub.ts";
+
+const entryOverheadBytes = 300;
+/** The memory of a range without objects: any number of empty collections can be listed. */
+const rangeOverheadBytes = 1500;
+
+/** The keys behind `after`, up to and including `last`. */
+export interface KeyRange {
+  readonly after: string;
+  readonly last: string;
+}
+
+/** The keys under a prefix, behind a key if given: no key has the character 127. */
+export function rangeUnder(prefix: StorageKey, after?: StorageKey): KeyRange {
+  return { after: after !== undefined && after > prefix ? after : prefix, last: `${prefix}\x7f` };
+}
+
+export function containsRange(outer: KeyRange, inner: KeyRange): boolean {
+  return outer.after <= inner.after && inner.last <= outer.last;
+}
+
+/** Called when a range has grown or shrunk. */
+type OnBytes = (range: ResidentRange, change: number) => void;
+
+export class ResidentRange implements KeyRange {
+  readonly after: string;
+  last: string;
+  /** The time of the last use. */
+  usedAt: number;
+  /** The entries are the store's at this revision, and at every later one up to the hub's. */
+  changedAt: Revision;
+  readonly #entries = new SortedMap<Entry>();
+  /** Made by the first list by a value. */
+  #indexes: EntryIndexes | undefined;
+  readonly #onBytes: OnBytes;
+  /**
+   * While loading: deleted keys with their revisions, so that an older page does not restore them.
+   */
+  #deleted: Map<StorageKey, Revision> | undefined = new Map();
+  #valueBytes = 0;
+
+  constructor({ after, last }: KeyRange, usedAt: number, revision: Revision, onBytes: OnBytes) {
+    this.after = after;
+    this.last = last;
+    this.usedAt = usedAt;
+    this.changedAt = revision;
+    this.#onBytes = onBytes;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get bytes(): number {
+    const { size } = this.#entries;
+    const entries = this.#valueBytes + size * entryOverheadBytes;
+    return rangeOverheadBytes + entries + (this.#indexes?.bytes(size) ?? 0);
+  }
+
+  /** The current entries under a prefix, up to the given number. */
+  slice(prefix: StorageKey, after?: StorageKey, countMax?: number): Entry[] {
+    return this.#entries.slice(prefix, after, countMax);
+  }
+
+  /** The entries that may have the given values. */
+  candidates(
+    prefix: StorageKey,
+    after: StorageKey | undefined,
+    lookups: readonly IndexLookup[],
+  ): Entry[] {
+    if (lookups.length === 0) return this.#entries.slice(prefix, after);
+    const before = this.bytes;
+    this.#indexes ??= new EntryIndexes();
+    const found = this.#indexes.candidates(lookups, this.#entries) ?? this.#entries;
+    this.#count(before);
+    return found.slice(prefix, after);
+  }
+
+  count(prefix: StorageKey, after?: StorageKey): number {
+    return this.#entries.countRange(prefix, after);
+  }
+
+  /** Adds an entry that was read, unless a newer one is known. */
+  merge(entry: Entry): void {
+    const known = this.#entries.get(entry.key);
+    const newest = Math.max(known?.modifiedAt ?? 0, this.#deleted?.get(entry.key) ?? 0);
+    if (entry.modifiedAt > newest) this.#put(entry, known);
+  }
+
+  /** Ends the load: the entries up to `last` are complete, and those behind it are dropped. */
+  finishLoading(last: string, revision: Revision): void {
+    this.#deleted = undefined;
+    this.last = last;
+    this.changedAt = revision;
+    for (const entry of this.#entries.slice("", last)) this.#delete(entry);
+  }
+
+  apply({ key, revision, current }: HubEvent): void {
+    const known = this.#entries.get(key);
+    if (known !== undefined && known.modifiedAt >= revision) return;
+    this.changedAt = revision;
+    if (current !== undefined) {
+      this.#put(current, known);
+      return;
+    }
+    this.#deleted?.set(key, revision);
+    if (known !== undefined) this.#delete(known);
+  }
+
+  #put(entry: Entry, known: Entry | undefined): void {
+    const before = this.bytes;
+    this.#entries.set(entry.key, entry);
+    this.#indexes?.replace(known, entry);
+    this.#valueBytes += entry.value.length - (known?.value.length ?? 0);
+    this.#count(before);
+  }
+
+  #delete(known: Entry): void {
+    const before = this.bytes;
+    this.#entries.delete(known.key);
+    this.#indexes?.replace(known, undefined);
+    this.#valueBytes -= known.value.length;
+    this.#count(before);
+  }
+
+  #count(before: number): void {
+    const change = this.bytes - before;
+    if (change !== 0) this.#onBytes(this, change);
+  }
+}
 
 /** A part of a key range that is not in memory. */
 export interface Hole extends KeyRange {
@@ -20,12 +155,17 @@ export interface Loading extends KeyRange {
   readonly done: Promise<void>;
 }
 
-export class ResidentCollection {
+export class ResidentCollection implements HubListener {
+  readonly onLost: () => void;
   readonly loading = new Set<Loading>();
   /** Events were missed: what is being loaded cannot be used. */
   isLost = false;
   stop: () => void = () => {};
   #ranges: ResidentRange[] = [];
+
+  constructor(onLost: (collection: ResidentCollection) => void) {
+    this.onLost = () => onLost(this);
+  }
 
   get ranges(): readonly ResidentRange[] {
     return this.#ranges;
@@ -49,7 +189,7 @@ export class ResidentCollection {
   /** The resident ranges and the holes of a key range, in order. */
   *partsOf({ after, last }: KeyRange): Generator<ResidentPart | Hole> {
     let reached = after;
-    for (let at = this.#indexOf((range) => range.last <= after); reached < last; at++) {
+    for (let at = this.#firstEnding("behind", after); reached < last; at++) {
       const next = this.#ranges[at];
       if (next === undefined || next.after >= last) {
         yield { after: reached, last, resident: undefined };
@@ -89,11 +229,7 @@ export class ResidentCollection {
     const overlapped = [...this.partsOf(range)].flatMap(({ resident }) => resident ?? []);
     if (overlapped.some((other) => containsRange(other, range))) return false;
     for (const other of overlapped) drop(other);
-    this.#ranges.splice(
-      this.#indexOf(({ last }) => last <= range.after),
-      0,
-      range,
-    );
+    this.#ranges.splice(this.#firstEnding("behind", range.after), 0, range);
     return true;
   }
 
@@ -112,8 +248,8 @@ export class ResidentCollection {
     return count;
   }
 
-  apply(event: HubEvent): void {
-    const range = this.#ranges[this.#indexOf(({ last }) => last < event.key)];
+  onEvent(event: HubEvent): void {
+    const range = this.#ranges[this.#firstEnding("from", event.key)];
     if (range !== undefined && range.after < event.key) range.apply(event);
     for (const loading of this.loading) {
       const isIn = loading.after < event.key && event.key <= loading.last;
@@ -121,13 +257,14 @@ export class ResidentCollection {
     }
   }
 
-  /** The index of the first range that is not before a place. */
-  #indexOf(isBefore: (range: ResidentRange) => boolean): number {
+  /** The index of the first range that ends at the key or behind it. */
+  #firstEnding(where: "from" | "behind", key: string): number {
     let low = 0;
     let high = this.#ranges.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (isBefore(this.#ranges[middle] as ResidentRange)) low = middle + 1;
+      const { last } = this.#ranges[middle] as ResidentRange;
+      if (last < key || (last === key && where === "behind")) low = middle + 1;
       else high = middle;
     }
     return low;

@@ -2,7 +2,6 @@ export { jsonEqual } from "./equal.ts";
 export { jsonDepthMax, skipString } from "./json-scanner.ts";
 export { type ParsedText, type ParseOptions, parseJson, parseResumable } from "./parse.ts";
 export type { ParsedJson } from "./parse-lossless.ts";
-export { stringifyJson } from "./stringify.ts";
 export { stringifyResumable } from "./stringify-resumable.ts";
 export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 export { listOf, objectOf, objectsOf, textOf, textsOf } from "./unvalidated.ts";
@@ -21,5 +20,6 @@ export {
   member,
   setMember,
   shallowCopy,
+  stringifyJson,
   withMember,
 } from "./value.ts";

@@ -35,7 +35,12 @@ export function parseJson(text: string, options: ParseOptions = {}): ParsedText 
   look.walk(text, text.length);
   refuseBeyond(look, options);
   const { values, members, hasBigNumber } = look;
-  const value = hasBigNumber ? undefined : parsePlain(text);
+  let value: JsonValue | undefined;
+  try {
+    if (!hasBigNumber) value = JSON.parse(text) as JsonValue;
+  } catch {
+    // The other parser reports the error, with the same text for long inputs.
+  }
   if (value !== undefined && countMembers(value) === members)
     return { value, duplicates: [], values };
   return { ...parseLossless(text), values };
@@ -74,18 +79,6 @@ function refuseBeyond(look: JsonScanner, { valuesMax, membersMax, depthMax }: Pa
     throw new JsonTooManyValuesError("members", membersMax);
   if (depthMax !== undefined && look.depthMax > depthMax)
     throw new JsonTooManyValuesError("levels", depthMax);
-}
-
-/**
- * Undefined for invalid JSON: the other parser reports the error, with the same text for long
- * inputs.
- */
-function parsePlain(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }
 
 function countMembers(value: JsonValue): number {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runSync } from "../base/index.ts";
-import { stringifyJson } from "./stringify.ts";
 import { stringifyResumable } from "./stringify-resumable.ts";
-import { type JsonObject, type JsonValue, setMember } from "./value.ts";
+import { type JsonObject, type JsonValue, setMember, stringifyJson } from "./value.ts";
 
 const names = ["a", "7", "12", "__proto__", "ü\n", "b", "", "constructor"];
 

@@ -7,8 +7,13 @@
  * each of them would take more memory than its text.
  */
 import { type Resumable, YieldCounter } from "../base/index.ts";
-import { stringifyJson } from "./stringify.ts";
-import { hasAtMost, isJsonObject, type JsonObject, type JsonValue } from "./value.ts";
+import {
+  hasAtMost,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  stringifyJson,
+} from "./value.ts";
 
 /** Members and items that are written per step. */
 const partsPerStep = 100;

@@ -16,6 +16,30 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** JSON text of a value, big integers included. Compact, members in their own order. */
+export function stringifyJson(value: JsonValue): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    // JSON.stringify throws a TypeError for bigints, and only for them: values from the parser have
+    // no cycles.
+    if (!(error instanceof TypeError)) throw error;
+    return stringifyExact(value);
+  }
+}
+
+function stringifyExact(value: JsonValue): string {
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value))
+    return `[${value.map((item) => stringifyExact(item as JsonValue)).join(",")}]`;
+  const members: string[] = [];
+  for (const [key, item] of Object.entries(value)) {
+    if (item !== undefined) members.push(`${JSON.stringify(key)}:${stringifyExact(item)}`);
+  }
+  return `{${members.join(",")}}`;
+}
+
 /** The own property, never an inherited one: `member({}, "constructor")` is undefined. */
 export function member(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;

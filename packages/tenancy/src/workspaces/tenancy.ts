@@ -43,8 +43,8 @@ import {
   workspaceTypes,
 } from "./kinds/definitions.ts";
 import { logicalClusterAdmission } from "./logical-cluster-admission.ts";
+import { pathAnnotation, terminatingClusterAdmission } from "./object-admission.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { pathAnnotation } from "./path-annotation.ts";
 import {
   type AuthenticationRecord,
   type LogicalClusterRecord,
@@ -56,7 +56,6 @@ import {
 } from "./records.ts";
 import { readShard } from "./shard.ts";
 import { shardAdmission } from "./shard-admission.ts";
-import { terminatingClusterAdmission } from "./terminating-cluster-admission.ts";
 import { typeAdmission } from "./type-admission.ts";
 import { scheduleAgain, workspaceAdmission } from "./workspace-admission.ts";
 import { WorkspaceLifecycleController } from "./workspace-lifecycle-controller.ts";

@@ -64,7 +64,7 @@ export class Program {
     if (run === undefined) return runSync(this.evaluateInPieces(activation, budget));
     const context = this.#context(activation, budget);
     try {
-      const result = withStepCounter(context, () => run(context));
+      const result = withStepCounter(context, run);
       return { result, ...context.spent, cancelled: undefined };
     } catch (error) {
       return cancelled(context, error);

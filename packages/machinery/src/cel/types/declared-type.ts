@@ -5,20 +5,23 @@
  * it can get, which is what static cost estimates are made of. Bounds that are not given follow
  * from the largest request, as in Kubernetes.
  */
+import { isJsonObject } from "../../json/index.ts";
 import { REQUEST_BYTES_MAX } from "../limits.ts";
+import { decodeBase64 } from "../values/base64.ts";
 import {
   type Adapter,
   adaptDynamic,
-  isJsonObject,
   JsonKeyedListView,
   JsonListView,
   JsonMapView,
   JsonObjectView,
   type ObjectField,
+  toInt,
 } from "../values/json-view.ts";
 import { mapElementKey, setElementKey } from "../values/keyed-list.ts";
-import { CelError, CelOptional } from "../values/value.ts";
-import * as scalar from "./declared-scalars.ts";
+import { chargeSteps, chargeText } from "../values/step-counter.ts";
+import { parseDate, parseDuration, parseTimestamp } from "../values/time.ts";
+import { CelError, CelOptional, type CelResult } from "../values/value.ts";
 import { escapeProperty, isReservedWord } from "./identifier.ts";
 import {
   BOOL,
@@ -62,9 +65,9 @@ export interface DeclaredField {
 /** A value that is null where the schema does not allow it. */
 const NULL_REFUSED = "invalid data, got null for schema with nullable=false";
 
-export const declaredBool: DeclaredType = simple(BOOL, scalar.adaptBool, 0, 4);
-export const declaredInt: DeclaredType = simple(INT, scalar.adaptInt, 0, 1);
-export const declaredDouble: DeclaredType = simple(DOUBLE, scalar.adaptDouble, 0, 1);
+export const declaredBool: DeclaredType = simple(BOOL, adaptBool, 0, 4);
+export const declaredInt: DeclaredType = simple(INT, adaptInt, 0, 1);
+export const declaredDouble: DeclaredType = simple(DOUBLE, adaptDouble, 0, 1);
 /** JSON of any shape, checked at evaluation only. */
 export const declaredDynamic: DeclaredType = simple(DYN, adaptDynamic, undefined, 1);
 
@@ -86,7 +89,7 @@ export function declaredString({ maxLength, enumValues }: TextBounds = {}): Decl
   else if (enumValues !== undefined && enumValues.length > 0) {
     elementsMax = Math.max(0, ...enumValues.map((value) => utf8Length(value)));
   }
-  return simple(STRING, scalar.adaptString, elementsMax, 2);
+  return simple(STRING, adaptString, elementsMax, 2);
 }
 
 function utf8Length(value: unknown): number {
@@ -96,20 +99,20 @@ function utf8Length(value: unknown): number {
 /** `format: byte`: base64 text that is bytes in CEL. */
 export function declaredBytes({ maxLength }: TextBounds = {}): DeclaredType {
   const elementsMax = maxLength === undefined ? TEXT_LENGTH_MAX : Math.max(0, maxLength);
-  return simple(BYTES, scalar.adaptBytes, elementsMax, 2);
+  return simple(BYTES, adaptBytes, elementsMax, 2);
 }
 
 /** `format: duration` */
-export const declaredDuration: DeclaredType = simple(DURATION, scalar.adaptDuration, 32, 3);
+export const declaredDuration: DeclaredType = simple(DURATION, adaptDuration, 32, 3);
 /** `format: date` */
-export const declaredDate: DeclaredType = simple(TIMESTAMP, scalar.adaptDate, 12, 12);
+export const declaredDate: DeclaredType = simple(TIMESTAMP, adaptDate, 12, 12);
 /** `format: date-time` */
-export const declaredDateTime: DeclaredType = simple(TIMESTAMP, scalar.adaptDateTime, 32, 21);
+export const declaredDateTime: DeclaredType = simple(TIMESTAMP, adaptDateTime, 32, 21);
 
 /** `x-kubernetes-int-or-string` */
 export function declaredIntOrString({ maxLength }: TextBounds = {}): DeclaredType {
   const elementsMax = maxLength === undefined ? TEXT_LENGTH_MAX : Math.max(0, maxLength) * 4;
-  return simple(DYN, scalar.adaptIntOrString, elementsMax, 1);
+  return simple(DYN, adaptIntOrString, elementsMax, 1);
 }
 
 /** The same data, where null is a value. */
@@ -246,4 +249,64 @@ function simple(
   serializedBytesMin: number,
 ): DeclaredType {
   return { type, adapt, elementsMax, serializedBytesMin };
+}
+
+// Scalars of JSON as values of their declared types.
+
+function adaptBool(raw: unknown): CelResult {
+  return typeof raw === "boolean" ? raw : unexpected("bool", raw);
+}
+
+function adaptInt(raw: unknown): CelResult {
+  if (typeof raw === "number" && Number.isInteger(raw)) return toInt(raw);
+  return typeof raw === "bigint" ? raw : unexpected("int", raw);
+}
+
+function adaptDouble(raw: unknown): CelResult {
+  if (typeof raw === "number") return raw;
+  return typeof raw === "bigint" ? Number(raw) : unexpected("float", raw);
+}
+
+function adaptString(raw: unknown): CelResult {
+  return typeof raw === "string" ? raw : unexpected("string", raw);
+}
+
+function adaptBytes(raw: unknown): CelResult {
+  if (typeof raw !== "string") return unexpected("string", raw);
+  // Decoded each time that an expression reads the field.
+  chargeSteps(raw.length >> 1);
+  return (
+    decodeBase64(raw) ?? new CelError(`Invalid byte formatted string ${raw}: illegal base64 data`)
+  );
+}
+
+function adaptDuration(raw: unknown): CelResult {
+  if (typeof raw !== "string") return unexpected("string", raw);
+  chargeText(raw.length);
+  return parseDuration(raw) ?? new CelError(`Invalid duration ${raw}`);
+}
+
+function adaptDate(raw: unknown): CelResult {
+  if (typeof raw !== "string") return unexpected("string", raw);
+  chargeText(raw.length);
+  return parseDate(raw) ?? new CelError(`Invalid date formatted string ${raw}`);
+}
+
+function adaptDateTime(raw: unknown): CelResult {
+  if (typeof raw !== "string") return unexpected("string", raw);
+  chargeText(raw.length);
+  return parseTimestamp(raw) ?? new CelError(`Invalid date-time formatted string ${raw}`);
+}
+
+function adaptIntOrString(raw: unknown): CelResult {
+  if (typeof raw === "string") return raw;
+  if (typeof raw === "number" && Number.isInteger(raw)) return toInt(raw);
+  if (typeof raw === "bigint") return raw;
+  return new CelError("invalid data, expected XIntOrString value to be either a string or integer");
+}
+
+function unexpected(wanted: string, raw: unknown): CelError {
+  return new CelError(
+    `invalid data, expected ${wanted}, got ${raw === null ? "null" : typeof raw}`,
+  );
 }

@@ -17,10 +17,6 @@ export type Adapter = (raw: unknown) => CelResult;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export function isJsonObject(raw: unknown): raw is JsonObject {
-  return typeof raw === "object" && raw !== null && !Array.isArray(raw);
-}
-
 /** JSON without a declared type: whole numbers are ints, as in Kubernetes' own decoding. */
 export function adaptDynamic(raw: unknown): CelResult {
   switch (typeof raw) {

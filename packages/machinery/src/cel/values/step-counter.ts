@@ -19,11 +19,14 @@ export interface StepCounter {
 let current: StepCounter | undefined;
 
 /** Runs an evaluation whose work `counter` counts. */
-export function withStepCounter<Result>(counter: StepCounter, run: () => Result): Result {
+export function withStepCounter<Counter extends StepCounter, Result>(
+  counter: Counter,
+  run: (counter: Counter) => Result,
+): Result {
   const outer = current;
   current = counter;
   try {
-    return run();
+    return run(counter);
   } finally {
     current = outer;
   }
