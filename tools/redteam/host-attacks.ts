@@ -220,8 +220,12 @@ const conversions: Attack = {
   },
 };
 
-/** The objects of a review in the other version, as an honest webhook converts them. */
+/**
+ * The objects of a review in the other version, as an honest webhook converts them. Among several
+ * attacks, this host is also asked as the host of another attack.
+ */
 function convertedObjects(body: string): string {
+  if (!body.startsWith('{"kind":"ConversionReview"')) return "[]";
   const { request } = JSON.parse(body) as {
     request: { desiredAPIVersion: string; objects: readonly object[] };
   };

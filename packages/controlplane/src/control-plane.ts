@@ -28,6 +28,7 @@ import {
   writeAdminKubeconfig,
 } from "@kcp-ts/pki";
 import {
+  earlyMarking,
   garbageCollector,
   startIdleCollection,
   throttledGarbageCollector,
@@ -234,6 +235,7 @@ async function composeCore(
     audit: await composeAudit(options.audit, { clock, random: systemRandom, log }),
     limits: trafficOf(options.traffic),
     collectGarbage: throttledGarbageCollector(clock, settings.collectGarbage),
+    markEarly: earlyMarking(),
     mounts: await loadMounts(options),
   });
 }

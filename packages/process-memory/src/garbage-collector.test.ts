@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { getHeapSpaceStatistics } from "node:v8";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
 import {
+  heapBytesMax,
   liveBytesMax,
   memoryReducer,
   throttledGarbageCollector,
@@ -13,10 +14,14 @@ describe("collecting while lists are read", () => {
   it("takes a twentieth of the time at most, however often it is called", () => {
     const clock = new FakeClock();
     let collections = 0;
-    const tidy = throttledGarbageCollector(clock, () => {
-      collections++;
-      clock.advance(10);
-    });
+    const tidy = throttledGarbageCollector(
+      clock,
+      () => {
+        collections++;
+        clock.advance(10);
+      },
+      () => 0,
+    );
     const startedAt = clock.monotonic();
     for (let ms = 0; ms < 2100; ms++) {
       tidy();
@@ -24,6 +29,22 @@ describe("collecting while lists are read", () => {
     }
     assert.ok(collections > 1);
     assert.ok(collections * 10 * 20 <= clock.monotonic() - startedAt);
+  });
+
+  it("does not begin in a heap that is large already", () => {
+    const clock = new FakeClock();
+    let collections = 0;
+    let used = heapBytesMax + 1;
+    const tidy = throttledGarbageCollector(
+      clock,
+      () => collections++,
+      () => used,
+    );
+    tidy();
+    assert.equal(collections, 0);
+    used = heapBytesMax;
+    tidy();
+    assert.equal(collections, 1);
   });
 });
 

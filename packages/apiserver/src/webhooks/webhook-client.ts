@@ -47,7 +47,11 @@ export interface WebhookClientOptions {
    * denied, or on this machine.
    */
   readonly serviceNetworks?: readonly string[];
+  /** Runs work that leaves much garbage. */
+  readonly markEarly?: MarkEarly | undefined;
 }
+
+type MarkEarly = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 export interface ServiceReference {
   readonly cluster: ClusterName | undefined;
@@ -88,6 +92,8 @@ const socketsMax = 4096;
  */
 export const callsPerClusterMax = 64;
 const idleSocketMs = 20_000;
+/** Parsing a longer response leaves much garbage. */
+const largeLengthMin = 64 << 10;
 
 export class WebhookClient {
   readonly #options: WebhookClientOptions;
@@ -96,6 +102,7 @@ export class WebhookClient {
   readonly #isRefusedService: AddressRule;
   readonly #calls = new Map<string, number>();
   readonly #bufferedBytes: BytesInFlight;
+  readonly #markEarly: MarkEarly;
   readonly #agent = new ClusterAgent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
@@ -108,6 +115,7 @@ export class WebhookClient {
   constructor(options: WebhookClientOptions) {
     const { denyPrivateAddresses = false, serviceNetworks = [], resolve } = options;
     this.#options = options;
+    this.#markEarly = options.markEarly ?? ((work) => work());
     this.#bufferedBytes = new BytesInFlight(options.bytesInFlight ?? bytesInFlight.webhookAnswers);
     this.#lookup = restrictedLookup(resolve);
     this.#isRefusedService = serviceAddressRule({ denyPrivateAddresses, serviceNetworks });
@@ -133,13 +141,16 @@ export class WebhookClient {
     try {
       const written = body instanceof EncodedBody ? body : runSyncFirst(encodedBody(body));
       // A small body is sent at once: the timeout begins with the call.
-      const encoded = written instanceof EncodedBody ? written : await written;
+      const encoded =
+        written instanceof EncodedBody ? written : await this.#markEarly(() => written);
       const answer = await this.#call(config, url, encoded, { ...call, timeoutMs }, held).catch(
         (error: Error) => {
           throw failed(error.message);
         },
       );
-      return await runSyncFirst(parseResponseObject(answer, call.answer));
+      const parse = async () => runSyncFirst(parseResponseObject(answer, call.answer));
+      const isLarge = (answer.text?.length ?? 0) > largeLengthMin;
+      return await (isLarge ? this.#markEarly(parse) : parse());
     } finally {
       held.release();
       this.#releaseCall(pool);

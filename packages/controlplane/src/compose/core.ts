@@ -90,6 +90,7 @@ export interface CoreOptions
   readonly audit?: AuditWiringOptions | undefined;
   readonly limits?: ServerLimits;
   readonly collectGarbage?: () => void;
+  readonly markEarly?: NonNullable<ApiServerOptions["webhooks"]>["markEarly"];
 }
 
 export interface ControlLoopsToStart
@@ -365,6 +366,7 @@ function serverOptions(
     webhooks: {
       denyPrivateAddresses: options.webhookDenyPrivateAddresses === true,
       serviceNetworks: options.webhookServiceNetworks ?? [],
+      markEarly: options.markEarly,
     },
     audit: options.audit,
     ...options.limits,
