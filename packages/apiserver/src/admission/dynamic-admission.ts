@@ -1,8 +1,9 @@
 /**
  * Webhooks and policies: admission that tenants configure, each for its own logical cluster.
  *
- * A cluster without a configuration costs one lookup in a map. Webhooks and policies do not apply
- * to the kinds that configure admission, so that tenants cannot lock themselves out.
+ * A cluster without a configuration costs one lookup in a map. As in Kubernetes, webhooks do not
+ * cover the kinds that configure admission, and policies cover neither policies and their bindings
+ * nor reviews of access: tenants cannot lock themselves out.
  */
 import { type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "./admission.ts";
@@ -41,7 +42,7 @@ export class DynamicAdmission implements AdmissionPlugin {
     const { cluster, group, resource } = request;
     const { configurations, providers } = this.#sources;
     if (configurations.isEmpty(providers.ownerOf(cluster, group, resource))) return false;
-    return group !== configurationGroup || !exempt.has(resource);
+    return !isExemptFromWebhooks(request) || !isExemptFromPolicies(request);
   }
 
   async mutate(
@@ -89,11 +90,39 @@ export class DynamicAdmission implements AdmissionPlugin {
     const { configuration } = await configurations.load(
       providers.ownerOf(cluster, group, resource),
     );
+    if (isExemptFromWebhooks(request)) return { ...configuration, ...withoutWebhooks };
+    if (isExemptFromPolicies(request)) return { ...configuration, ...withoutPolicies };
     return configuration;
   }
 }
 
-const exempt: ReadonlySet<string> = new Set(configurationResources);
+const withoutWebhooks = { mutatingWebhooks: [], validatingWebhooks: [] };
+const withoutPolicies = { mutatingPolicies: [], validatingPolicies: [] };
+
+function isExemptFromWebhooks({ group, resource }: AdmissionRequest): boolean {
+  return group === configurationGroup && configuring.has(resource);
+}
+
+function isExemptFromPolicies({ group, resource }: AdmissionRequest): boolean {
+  return uncoveredByPolicies.get(group)?.has(resource) === true;
+}
+
+const configuring: ReadonlySet<string> = new Set(configurationResources);
+
+/** By group. A policy that covered reviews could deny every access to the cluster. */
+const uncoveredByPolicies: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  [configurationGroup, new Set(configurationResources.filter((name) => name.includes("polic")))],
+  ["authentication.k8s.io", new Set(["selfsubjectreviews", "tokenreviews"])],
+  [
+    "authorization.k8s.io",
+    new Set([
+      "localsubjectaccessreviews",
+      "selfsubjectaccessreviews",
+      "selfsubjectrulesreviews",
+      "subjectaccessreviews",
+    ]),
+  ],
+]);
 
 /**
  * Calls policies, then webhooks, and then reinvokes those that request it after later changes of

@@ -1,7 +1,14 @@
 /** Definitions of kinds that are compiled into Go clients accept the protobuf of such clients. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type AnyObject, envelope, install, type Proto, TestServer } from "../testing/index.ts";
+import {
+  type AnyObject,
+  envelope,
+  established,
+  install,
+  type Proto,
+  TestServer,
+} from "../testing/index.ts";
 import { cronTabs } from "./test-support/definitions.ts";
 
 const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
@@ -165,5 +172,79 @@ describe("protobuf of kinds that custom definitions serve", () => {
     const path = pathOf("apps", "v1", "deployments");
     const answer = await server.request("POST", path, { body, headers });
     assert.equal(answer.status, 400, answer.text);
+  });
+});
+
+describe("a definition in protobuf", () => {
+  const json = (text: string): Proto => [[1, text]];
+
+  it("keeps defaults that are empty: a text, a list, and members of an object", async () => {
+    const property = (name: string, type: string, value: string, more: Proto = []): Proto => [
+      [1, name],
+      [2, [[5, type], [8, json(value)], ...more]],
+    ];
+    const properties: Proto = [
+      [29, property("mode", "string", '""')],
+      [29, property("tags", "array", "[]", [[24, [[1, [[5, "string"]]]]]])],
+      [29, property("options", "object", '{"prefix":"","args":[]}', [[38, 1]])],
+    ];
+    const names: Proto = [
+      [1, "sheets"],
+      [4, "Sheet"],
+    ];
+    const version: Proto = [
+      [1, "v1"],
+      [2, 1],
+      [3, 1],
+      [4, [[1, [[5, "object"], ...properties]]]],
+    ];
+    const body = envelope("apiextensions.k8s.io/v1", "CustomResourceDefinition", [
+      [1, [[1, "sheets.example.com"]]],
+      [
+        2,
+        [
+          [1, "example.com"],
+          [3, names],
+          [4, "Namespaced"],
+          [7, version],
+        ],
+      ],
+    ]);
+    const definitions = "/clusters/e/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const created = await server.requestOk("POST", definitions, { body, headers });
+    assert.match(JSON.stringify(created["spec"]), /"default":\{"prefix":"","args":\[\]\}/);
+    const sheets = "/clusters/e/apis/example.com/v1/namespaces/default/sheets";
+    await established(server, "sheets.example.com", "e");
+    const sheet = { apiVersion: "example.com/v1", kind: "Sheet", metadata: { name: "one" } };
+    const { mode, tags, options } = await server.requestOk("POST", sheets, { body: sheet });
+    assert.deepEqual(
+      { mode, tags, options },
+      { mode: "", tags: [], options: { prefix: "", args: [] } },
+    );
+  });
+});
+
+describe("an empty text in protobuf", () => {
+  it("is a value where Go has a pointer: the storage class of a claim that wants none", async () => {
+    const path = pathOf("", "v1", "persistentvolumeclaims").replace("/clusters/a/", "/clusters/f/");
+    const spec = { type: "object", properties: { storageClassName: { type: "string" } } };
+    const schema = { type: "object", properties: { spec } };
+    await install(
+      server,
+      standIn("", "PersistentVolumeClaim", "persistentvolumeclaims", { schema }),
+      "f",
+    );
+    const body = envelope("v1", "PersistentVolumeClaim", [
+      [1, metadata("data")],
+      [
+        2,
+        [
+          [3, ""],
+          [5, ""],
+        ],
+      ],
+    ]);
+    const created = await server.requestOk("POST", path, { body, headers });
+    assert.deepEqual(created["spec"], { storageClassName: "" });
   });
 });

@@ -202,12 +202,28 @@ describe("a conversion webhook", () => {
     assert.deepEqual((await server.get(v1)).items, []);
   });
 
-  it("is not asked for an object whose deletion is answered with a Status", async (t) => {
+  it("is asked for an object whose deletion is answered with a Status, in other versions", async (t) => {
     await filled(t);
+    await server.requestOk("POST", v1, { body: { metadata: { name: "two" } } });
     reviews.length = 0;
+    assert.equal((await server.request("DELETE", `${v1}/two`)).status, 200);
+    assert.equal(reviews.length, 0);
     const { object } = await server.request("DELETE", `${v2}/one`);
     assert.equal(object.kind, "Status");
-    assert.deepEqual(reviews, []);
+    assert.equal(reviews.length, 1);
+    assert.equal((await server.get(`${v1}/one`)).status, 404);
+  });
+
+  it("prevents a deletion through its version when it fails, and none through that of the store", async (t) => {
+    await filled(t);
+    answer = () => "";
+    for (const path of [`${v2}/one`, `${v2}/one?dryRun=All`, v2]) {
+      const { status, object } = await server.request("DELETE", path);
+      assert.equal(status, 500, path);
+      assert.match(object.message ?? "", /^conversion webhook for .*CronTab failed: /);
+    }
+    assert.equal((await server.get(`${v1}/one`)).status, 200);
+    assert.equal((await server.request("DELETE", `${v1}/one`)).status, 200);
     assert.equal((await server.get(`${v1}/one`)).status, 404);
   });
 

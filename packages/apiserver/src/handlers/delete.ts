@@ -28,7 +28,11 @@ export async function handleDelete(
   const isShown =
     handled.definition.strategy.returnsDeletedObject && options.ignoresReadError !== true;
   const { namespace, name } = scope;
-  const written = await deleteOne(handled, dependencies, { namespace, name, isShown }, options);
+  // As in Kubernetes, a conversion that fails fails the deletion, though its result is not shown.
+  const { codec } = handled.definition;
+  const mayFail = codec !== undefined && codec.toServedSync === undefined;
+  const address = { namespace, name, isShown: isShown || mayFail };
+  const written = await deleteOne(handled, dependencies, address, options);
   if (written.outcome === "deleted" && !isShown) {
     return jsonResponse(200, successResponse(detailsOf(handled, written, scope.name)));
   }

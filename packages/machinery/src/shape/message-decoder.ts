@@ -189,11 +189,11 @@ class OpenMessage implements Frame {
     const { shape, name, isInlined } = this.#field as Field;
     if (isInlined === true) Object.assign(this.#result, value);
     else if (shape.kind === "list") (this.#result[name] as JsonValue[]).push(value);
-    else this.#result[name] = value;
+    else if (!isAbsent(shape, value)) this.#result[name] = value;
   }
 
   close(parent: Frame): void {
-    parent.take(dropEmpty(this.#result));
+    parent.take(this.#result);
   }
 
   #countEntry(name: string): number {
@@ -302,13 +302,14 @@ class OpenUnion implements Frame {
   }
 }
 
-/** Protobuf cannot distinguish nil from empty; JSON clients omit both. */
-function dropEmpty(object: { [key: string]: JsonValue }): JsonObject {
-  for (const key in object) {
-    const value = object[key];
-    const isNothing =
-      value === "" || value === null || (Array.isArray(value) && value.length === 0);
-    if (isNothing) delete object[key];
-  }
-  return object;
+/**
+ * Whether JSON of the same client would lack the field: Go writes the empty text of a string that
+ * is no pointer into protobuf, and omits it from JSON where the field says so. The empty text of a
+ * pointer is a value, such as the storage class "", and so is each value of embedded JSON but null.
+ */
+function isAbsent(shape: Shape, value: JsonValue): boolean {
+  if (value === null) return true;
+  if (value !== "" || shape.kind !== "scalar") return false;
+  const { scalar, isZeroless } = shape;
+  return isZeroless === true || scalar === "bytes" || scalar === "quantity";
 }

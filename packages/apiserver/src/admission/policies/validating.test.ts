@@ -393,3 +393,73 @@ describe("parameters of a policy", () => {
     );
   });
 });
+
+/** Denies every request to the resources, whatever the operation. */
+const denyAll = (group: string, ...resources: string[]) =>
+  policy({
+    matchConstraints: {
+      resourceRules: [
+        { apiGroups: [group], apiVersions: ["*"], operations: ["*"], resources, scope: "*" },
+      ],
+    },
+    validations: [{ expression: "false" }],
+  });
+
+describe("what validating admission policies do not cover", () => {
+  const reviews: readonly [group: string, resource: string, kind: string, spec?: object][] = [
+    ["authentication.k8s.io", "tokenreviews", "TokenReview", { token: "x" }],
+    ["authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview"],
+    [
+      "authorization.k8s.io",
+      "subjectaccessreviews",
+      "SubjectAccessReview",
+      { user: "dora", nonResourceAttributes: { path: "/", verb: "get" } },
+    ],
+    [
+      "authorization.k8s.io",
+      "selfsubjectaccessreviews",
+      "SelfSubjectAccessReview",
+      { nonResourceAttributes: { path: "/", verb: "get" } },
+    ],
+    [
+      "authorization.k8s.io",
+      "selfsubjectrulesreviews",
+      "SelfSubjectRulesReview",
+      { namespace: "n" },
+    ],
+    [
+      "authorization.k8s.io",
+      "namespaces/n/localsubjectaccessreviews",
+      "LocalSubjectAccessReview",
+      { user: "dora", resourceAttributes: { namespace: "n", verb: "get", resource: "pods" } },
+    ],
+  ];
+
+  for (const [group, resource, kind, spec] of reviews) {
+    it(`is a ${kind}, which would bar everybody from the cluster`, async () => {
+      await denyAll("*", "*");
+      assert.equal((await create(configMap("a"))).status, 422);
+      const body = { apiVersion: `${group}/v1`, kind, ...(spec && { spec }) };
+      await server.requestOk("POST", `/clusters/a/apis/${group}/v1/${resource}`, { body });
+    });
+  }
+
+  it("is policies and their bindings, which would keep the policy for ever", async () => {
+    await denyAll("*", "*");
+    const base = `/clusters/a${registration}`;
+    await server.requestOk("DELETE", `${base}/validatingadmissionpolicybindings/b`);
+    await server.requestOk("DELETE", `${base}/validatingadmissionpolicies/p`);
+  });
+});
+
+describe("what validating admission policies cover", () => {
+  for (const kind of ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]) {
+    it(`is a ${kind}: webhooks alone leave it out`, async () => {
+      await denyAll("admissionregistration.k8s.io", "*");
+      const path = `/clusters/a${registration}/${kind.toLowerCase()}s`;
+      const { status, object } = await create({ metadata: { name: "w" } }, path);
+      assert.equal(status, 422);
+      assert.match(object.message ?? "", /"w" is forbidden: ValidatingAdmissionPolicy 'p'/);
+    });
+  }
+});
