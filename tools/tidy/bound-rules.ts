@@ -44,6 +44,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/simulator/src/": "a pretended cluster for development, whose users are its owner",
   "packages/sdk/src/fake-server/": "tests of controllers only",
   "packages/testing/src/merge-events.ts": "tests of controllers only",
+  "packages/testing/src/stale-replica.ts": "tests of controllers only",
   "packages/pki/src/der-writer.ts": own,
   "packages/multicluster-server/src/sync-target-admission.ts": annotations,
   "packages/apiserver/src/log.ts": own,

@@ -1,7 +1,7 @@
 /**
- * `exploreFaults`: runs a test of a controller without faults, then once for each of its writes
- * with a crash after it, and once for each pattern of faults. What fails is narrowed down to a
- * single fault where one is enough.
+ * `exploreFaults`: runs a test of a controller without faults, then once for each of its writes and
+ * each fault of a write, and once for each pattern of faults. What fails is narrowed down to the
+ * fewest faults that are enough.
  *
  * All runs share one control plane; each has a logical cluster of its own.
  */
@@ -13,11 +13,14 @@ import {
   type FaultPattern,
   type FaultSchedule,
   faultPatterns,
+  faultsOf,
   formatSchedule,
-  isOneByOne,
 } from "./fault-schedule.ts";
-import { FaultyTransport, Opportunities } from "./faulty-transport.ts";
+import { FaultyTransport } from "./faulty-transport.ts";
 import type { CrdSource } from "./install-crds.ts";
+import { narrowFaults } from "./narrow-faults.ts";
+import { Opportunities, type Strike } from "./opportunities.ts";
+import { planSchedules, scheduleOf } from "./plan-schedules.ts";
 import {
   startTestControlPlane,
   type TestControlPlane,
@@ -52,14 +55,18 @@ export interface ExploreOptions extends Omit<TestControlPlaneOptions, "clock"> {
   readonly schedule?: FaultSchedule;
   /** 1 if omitted. */
   readonly seed?: number;
-  /** The most crash points; 200 if omitted. */
+  /** The most writes that are crash points, refused or lost, each alone; 200 if omitted. */
   readonly crashesMax?: number;
+  /** So many runs with two faults of two patterns, chosen by the seed; none if omitted. */
+  readonly pairs?: number;
 }
 
 export interface ExplorationReport {
   /** The writes of the run without faults. */
   readonly writes: readonly string[];
   readonly runs: number;
+  /** The numbers of writes beyond `crashesMax`, whose faults were not tried alone. */
+  readonly untried: readonly number[];
 }
 
 /** The message has the shortest schedule that fails, and how to repeat it. */
@@ -67,14 +74,21 @@ export class ExplorationError extends Error {
   override readonly name = "ExplorationError";
   readonly schedule: FaultSchedule;
 
-  constructor(schedule: FaultSchedule, failed: readonly string[], cause: unknown) {
+  constructor(
+    schedule: FaultSchedule,
+    cause: unknown,
+    failed: readonly string[] = [],
+    hint: string = "",
+  ) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const others = failed.length > 1 ? `\nfailing schedules: ${failed.join("; ")}` : "";
-    super(
-      `${formatSchedule(schedule)}\n${why}\n` +
-        `to repeat it: exploreFaults(test, { schedule: ${JSON.stringify(schedule)} })${others}`,
-      { cause },
-    );
+    const lines = [
+      formatSchedule(schedule),
+      why,
+      hint,
+      `to repeat it: exploreFaults(test, { schedule: ${JSON.stringify(schedule)} })`,
+      failed.length > 1 ? `failing schedules: ${failed.join("; ")}` : "",
+    ];
+    super(lines.filter((line) => line !== "").join("\n"), { cause });
     this.schedule = schedule;
   }
 }
@@ -82,38 +96,44 @@ export class ExplorationError extends Error {
 /** Time of the controllers, for their back-off; bytes take as long as they take. */
 const speed = 10;
 const crashesMaxDefault = 200;
-/** Single faults that are tried to narrow down a failure. */
-const singlesMax = 40;
+/** Runs that narrow down a failure: those that fail take as long as the test waits. */
+const narrowingRunsMax = 60;
 
 export async function exploreFaults(
   test: FaultyTest,
   options: ExploreOptions = {},
 ): Promise<ExplorationReport> {
-  const { patterns = faultPatterns, schedule, seed = 1, crashesMax, crds, ...rest } = options;
+  const { patterns, schedule, seed = 1, crashesMax, pairs, crds, ...rest } = options;
   const k = await startTestControlPlane(rest);
   const explorer = new Explorer(k, crds ?? [], test);
   try {
     if (schedule !== undefined) {
       const { error } = await explorer.run(schedule);
-      if (error !== undefined) throw new ExplorationError(schedule, [], error);
-      return { writes: [], runs: 1 };
+      if (error !== undefined) throw new ExplorationError(schedule, error);
+      return { writes: [], runs: 1, untried: [] };
     }
     const plain = await explorer.run(undefined);
     if (plain.error !== undefined) throw plain.error;
-    const writes = [...plain.opportunities.log];
-    const crashes = Math.min(writes.length, crashesMax ?? crashesMaxDefault);
-    const schedules = patterns.flatMap((pattern): FaultSchedule[] =>
-      isOneByOne(pattern)
-        ? Array.from({ length: crashes }, (_, at) => ({ pattern, strikes: [at + 1], seed }))
-        : [{ pattern, strikes: "all", seed }],
-    );
+    const writes = plain.opportunities.log;
+    const plan = planSchedules({
+      writes: writes.length,
+      patterns: patterns ?? faultPatterns,
+      writesMax: crashesMax ?? crashesMaxDefault,
+      pairs: pairs ?? 0,
+      seed,
+    });
     const failures: Failure[] = [];
-    for (const one of schedules) {
+    for (const one of plan.schedules) {
       const { error, opportunities } = await explorer.run(one);
-      if (error !== undefined) failures.push({ schedule: one, error, opportunities });
+      if (error !== undefined)
+        failures.push({ schedule: one, error, struck: opportunities.struck });
     }
     await report(explorer, failures);
-    return { writes, runs: explorer.runs };
+    if (crashesMax === undefined && plan.untried.length > 0)
+      process.emitWarning(
+        `exploreFaults tried ${crashesMaxDefault} of ${writes.length} writes one by one; crashesMax raises that`,
+      );
+    return { writes, runs: explorer.runs, untried: plan.untried };
   } finally {
     await k.close();
   }
@@ -122,33 +142,48 @@ export async function exploreFaults(
 interface Failure {
   readonly schedule: FaultSchedule;
   readonly error: unknown;
-  readonly opportunities: Opportunities;
+  readonly struck: readonly Strike[];
 }
 
 /** Throws the shortest failure: one fault, if one is enough. */
 async function report(explorer: Explorer, failures: readonly Failure[]): Promise<void> {
-  const [first] = [...failures].sort((a, b) => faultsOf(a.schedule) - faultsOf(b.schedule));
+  const [first] = [...failures].sort((a, b) => lengthOf(a.schedule) - lengthOf(b.schedule));
   if (first === undefined) return;
-  const texts = failures.map(({ schedule: { pattern, strikes } }) =>
-    strikes === "all" ? pattern : `${pattern} ${strikes.join(",")}`,
+  const texts = failures.map(({ schedule }) =>
+    faultsOf(schedule)
+      .map(({ pattern, strikes }) => (strikes === "all" ? pattern : `${pattern} ${strikes}`))
+      .join(" with "),
   );
-  const shortest = first.schedule.strikes === "all" ? await narrow(explorer, first) : first;
-  throw new ExplorationError(shortest.schedule, texts, shortest.error);
+  const { failure, isCut } = await narrow(explorer, first);
+  const hint = isCut ? `it may be shorter: narrowing ended after ${narrowingRunsMax} runs` : "";
+  throw new ExplorationError(failure.schedule, failure.error, texts, hint);
 }
 
-function faultsOf({ strikes }: FaultSchedule): number {
-  return strikes === "all" ? Number.POSITIVE_INFINITY : strikes.length;
+/** A pattern at every opportunity is as long as there is. */
+function lengthOf(schedule: FaultSchedule): number {
+  let length = 0;
+  for (const { strikes } of faultsOf(schedule))
+    length += strikes === "all" ? Number.POSITIVE_INFINITY : strikes.length;
+  return length;
 }
 
-async function narrow(explorer: Explorer, failure: Failure): Promise<Failure> {
-  const { writes, events } = failure.opportunities;
-  const most = Math.min(singlesMax, Math.max(writes, events));
-  for (let strike = 1; strike <= most; strike++) {
-    const schedule = { ...failure.schedule, strikes: [strike] };
+async function narrow(
+  explorer: Explorer,
+  failure: Failure,
+): Promise<{ readonly failure: Failure; readonly isCut: boolean }> {
+  let shortest = failure;
+  const fails = async (strikes: readonly Strike[]) => {
+    const schedule = scheduleOf(strikes, failure.schedule);
     const { error, opportunities } = await explorer.run(schedule);
-    if (error !== undefined) return { schedule, error, opportunities };
-  }
-  return failure;
+    if (error === undefined) return false;
+    shortest = { schedule, error, struck: opportunities.struck };
+    return true;
+  };
+  // Where the order of requests decides, the same faults may pass: then the report names them all.
+  const isExact = Number.isFinite(lengthOf(failure.schedule)) || (await fails(failure.struck));
+  if (!isExact) return { failure, isCut: false };
+  const { isCut } = await narrowFaults(failure.struck, fails, narrowingRunsMax);
+  return { failure: shortest, isCut };
 }
 
 class Explorer {
@@ -166,8 +201,8 @@ class Explorer {
   async run(schedule: FaultSchedule | undefined): Promise<Outcome> {
     const cluster = `explored-${++this.runs}`;
     if (this.#crds.length > 0) await this.#k.installCrds(this.#crds, cluster);
-    const opportunities = new Opportunities();
-    const incarnations = new Incarnations(this.#k, cluster, schedule, opportunities);
+    const opportunities = new Opportunities(schedule);
+    const incarnations = new Incarnations(this.#k, cluster, schedule?.seed ?? 1, opportunities);
     const { faults } = this.#k;
     try {
       await Promise.race([
@@ -199,7 +234,7 @@ interface Outcome {
 class Incarnations {
   readonly #k: TestControlPlane;
   readonly #cluster: string;
-  readonly #schedule: FaultSchedule | undefined;
+  readonly #seed: number;
   readonly #opportunities: Opportunities;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
@@ -207,15 +242,10 @@ class Incarnations {
   /** Rejects when a controller ends by itself. */
   readonly failed: Promise<never>;
 
-  constructor(
-    k: TestControlPlane,
-    cluster: string,
-    schedule: FaultSchedule | undefined,
-    opportunities: Opportunities,
-  ) {
+  constructor(k: TestControlPlane, cluster: string, seed: number, opportunities: Opportunities) {
     this.#k = k;
     this.#cluster = cluster;
-    this.#schedule = schedule;
+    this.#seed = seed;
     this.#opportunities = opportunities;
     this.failed = new Promise((_, reject) => {
       this.#fail = reject;
@@ -234,7 +264,7 @@ class Incarnations {
       const death = new AbortController();
       const transport = new FaultyTransport({
         inner,
-        schedule: this.#schedule,
+        seed: this.#seed,
         opportunities: this.#opportunities,
         clock,
         onCrash: () => death.abort(),

@@ -11,9 +11,11 @@ export const faultPatterns = [
   "skip-events",
   "expire-watch",
   "break-watch",
+  "stale-reads",
 ] as const;
 
-export type FaultPattern = (typeof faultPatterns)[number];
+/** Also what no correct Kubernetes server causes, and a caching proxy does. */
+export type FaultPattern = (typeof faultPatterns)[number] | "stale-live-reads";
 
 /** What each pattern does at an opportunity, for reports. */
 export const patternTexts: Readonly<Record<FaultPattern, string>> = {
@@ -25,22 +27,53 @@ export const patternTexts: Readonly<Record<FaultPattern, string>> = {
   "skip-events": "the watch is behind, and skips states in between",
   "expire-watch": "the watch ends with Expired",
   "break-watch": "the connection of the watch breaks",
+  "stale-reads": "a read with resourceVersion=0 does not see the write before it",
+  "stale-live-reads": "a read does not see the write before it",
 };
 
-export interface FaultSchedule {
+/** A pattern and the opportunities that it takes, from 1 on: writes, reads, batches of events. */
+export interface ScheduledFault {
   readonly pattern: FaultPattern;
-  /** The opportunities that it takes, from 1 on: writes, or batches of events. */
   readonly strikes: "all" | readonly number[];
+}
+
+export interface FaultSchedule extends ScheduledFault {
   /** Of delays. */
   readonly seed: number;
+  /** A second pattern in the same run. */
+  readonly with?: ScheduledFault;
 }
 
-export function formatSchedule({ pattern, strikes, seed }: FaultSchedule): string {
-  const which = strikes === "all" ? "at every opportunity" : `at opportunity ${strikes.join(", ")}`;
-  return `${pattern} ${which} (seed ${seed}): ${patternTexts[pattern]}`;
+/** The patterns of a schedule, the first one first. */
+export function faultsOf(schedule: FaultSchedule): readonly ScheduledFault[] {
+  return schedule.with === undefined ? [schedule] : [schedule, schedule.with];
 }
 
-/** Crashes hit once each: a program that always crashes gets nowhere. */
-export function isOneByOne(pattern: FaultPattern): boolean {
-  return pattern === "crash";
+export function formatSchedule(schedule: FaultSchedule): string {
+  const faults = faultsOf(schedule).map(
+    ({ pattern, strikes }) => `${pattern} ${textOfStrikes(strikes)}: ${patternTexts[pattern]}`,
+  );
+  return `${faults.join("; with ")} (seed ${schedule.seed})`;
+}
+
+function textOfStrikes(strikes: ScheduledFault["strikes"]): string {
+  if (strikes === "all") return "at every opportunity";
+  return `at ${strikes.length > 1 ? "opportunities" : "opportunity"} ${strikes.join(", ")}`;
+}
+
+const ofWrites: ReadonlySet<FaultPattern> = new Set([
+  "crash",
+  "conflict",
+  "lose-request",
+  "lose-answer",
+]);
+
+/** Faults of writes are tried at each write alone: each may be the one that matters. */
+export function isOfWrites(pattern: FaultPattern): boolean {
+  return ofWrites.has(pattern);
+}
+
+/** A program that always crashes gets nowhere. */
+export function maySucceedAtAll(pattern: FaultPattern): boolean {
+  return pattern !== "crash";
 }

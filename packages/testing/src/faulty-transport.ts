@@ -1,6 +1,6 @@
 /**
  * A controller's transport with the faults of one schedule. It counts the opportunities, so that a
- * failure can be repeated with one of them alone.
+ * failure can be repeated with some of them alone.
  *
  * Every fault is one that a correct server and network can cause: events are delayed, and states in
  * between are skipped, as a relist skips them; a lost answer belongs to a write that happened.
@@ -15,26 +15,19 @@ import {
   type TransportResponse,
 } from "@kcp-ts/sdk";
 import { SeededRandom } from "@kcp-ts/testkit";
-import type { FaultSchedule } from "./fault-schedule.ts";
+import type { FaultPattern } from "./fault-schedule.ts";
 import { mergeEvents } from "./merge-events.ts";
+import type { Opportunities } from "./opportunities.ts";
+import { StaleReplica } from "./stale-replica.ts";
 
 export interface FaultyTransportOptions {
   readonly inner: Transport;
-  readonly schedule: FaultSchedule | undefined;
+  /** Of delays. */
+  readonly seed: number;
   /** Shared by all incarnations of a controller. */
   readonly opportunities: Opportunities;
   readonly clock: Clock;
   readonly onCrash: () => void;
-}
-
-/** What a controller did that a fault could hit. */
-export class Opportunities {
-  writes = 0;
-  events = 0;
-  /** Writes that were refused or lost on purpose, by request: each is hit once. */
-  readonly hit = new Set<string>();
-  /** The writes in order, for reports. */
-  readonly log: string[] = [];
 }
 
 /** The longest delay of events. */
@@ -43,11 +36,15 @@ const delayMsMax = 60;
 export class FaultyTransport implements Transport {
   readonly #options: FaultyTransportOptions;
   readonly #random: SeededRandom;
+  readonly #replica: StaleReplica | undefined;
   #isDead = false;
 
   constructor(options: FaultyTransportOptions) {
     this.#options = options;
-    this.#random = new SeededRandom(options.schedule?.seed ?? 1);
+    this.#random = new SeededRandom(options.seed);
+    const { opportunities, inner } = options;
+    const isStale = opportunities.has("stale-reads") || opportunities.has("stale-live-reads");
+    this.#replica = isStale ? new StaleReplica(inner) : undefined;
   }
 
   /** Ends the controller's access, as the end of its process does. */
@@ -63,32 +60,35 @@ export class FaultyTransport implements Transport {
     this.#assertAlive();
     const isWatch = /[?&]watch=/.test(request.path);
     if (isWatch) return this.#watch(request);
-    if (request.method === "GET") return this.#alive(await this.#options.inner.send(request));
+    if (request.method === "GET") return this.#alive(await this.#read(request));
     return this.#write(request);
+  }
+
+  async #read(request: TransportRequest): Promise<TransportResponse> {
+    const { inner, opportunities } = this.#options;
+    const isCached = /[?&]resourceVersion=0(?:&|$)/.test(request.path);
+    const isLive = !isCached && !/[?&]resourceVersion=/.test(request.path);
+    const pattern = isCached ? "stale-reads" : "stale-live-reads";
+    const replica = this.#replica;
+    if (replica === undefined || !(isCached || isLive) || !opportunities.has(pattern))
+      return inner.send(request);
+    if (!replica.mayAnswer(request)) return inner.send(request);
+    if (!opportunities.strikes(pattern, ++opportunities.reads)) return inner.send(request);
+    return (await replica.answer(request)) ?? inner.send(request);
   }
 
   async #write(request: TransportRequest): Promise<TransportResponse> {
     const { inner, opportunities, onCrash } = this.#options;
-    const { pattern } = this.#options.schedule ?? {};
-    const number = ++opportunities.writes;
-    const name = `${request.method} ${request.path.split("?")[0]}`;
-    opportunities.log.push(name);
-    const isFirst = !opportunities.hit.has(name);
-    const strikes = this.#strikes(number);
-    if (strikes && isFirst && pattern === "conflict" && /PUT|PATCH/.test(request.method)) {
-      opportunities.hit.add(name);
-      return conflict();
-    }
-    if (strikes && isFirst && pattern === "lose-request") {
-      opportunities.hit.add(name);
+    const write = opportunities.write(request);
+    const isHit = (pattern: FaultPattern) => opportunities.strikesWrite(pattern, write, request);
+    if (/PUT|PATCH/.test(request.method) && isHit("conflict")) return conflict();
+    if (isHit("lose-request"))
       throw new TransportError("connection-lost", "the request was lost on purpose");
-    }
+    await this.#replica?.beforeWrite(request);
     const response = await inner.send(request);
-    if (strikes && isFirst && pattern === "lose-answer" && response.status < 400) {
-      opportunities.hit.add(name);
+    if (response.status < 400 && isHit("lose-answer"))
       throw new TransportError("connection-lost", "the answer was lost on purpose");
-    }
-    if (strikes && pattern === "crash") {
+    if (opportunities.strikes("crash", write.number)) {
       this.kill();
       onCrash();
     }
@@ -105,21 +105,20 @@ export class FaultyTransport implements Transport {
   /** A state that never arrives would be no fault but an outage: opportunities come after it. */
   async *#events(body: AsyncIterable<Uint8Array>, isState: boolean): AsyncGenerator<Uint8Array> {
     const { opportunities, clock } = this.#options;
-    const pattern = this.#options.schedule?.pattern;
-    for await (const chunk of pattern === "skip-events" ? this.#merged(body) : body) {
+    for await (const chunk of opportunities.has("skip-events") ? this.#merged(body) : body) {
       this.#assertAlive();
       if (isState) {
         isState = !Buffer.from(chunk).includes(initialEventsEndAnnotation);
         yield chunk;
         continue;
       }
-      const strikes = this.#strikes(++opportunities.events);
-      if (strikes && pattern === "delay-events")
+      const number = ++opportunities.events;
+      if (opportunities.strikes("delay-events", number))
         await sleep(clock, this.#random.next() * delayMsMax);
       yield chunk;
-      if (strikes && pattern === "break-watch")
+      if (opportunities.strikes("break-watch", number))
         throw new TransportError("connection-lost", "the watch was broken on purpose");
-      if (!strikes || pattern !== "expire-watch") continue;
+      if (!opportunities.strikes("expire-watch", number)) continue;
       yield new TextEncoder().encode(`${JSON.stringify({ type: "ERROR", object: expired })}\n`);
       return;
     }
@@ -127,7 +126,7 @@ export class FaultyTransport implements Transport {
 
   /** Collects what arrives in a while, and lets through the last state of each object. */
   async *#merged(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const { clock } = this.#options;
+    const { clock, opportunities } = this.#options;
     const chunks = body[Symbol.asyncIterator]();
     let next = chunks.next();
     try {
@@ -136,6 +135,10 @@ export class FaultyTransport implements Transport {
         if (first.done === true) return;
         const collected = [first.value];
         next = chunks.next();
+        if (!opportunities.strikes("skip-events", ++opportunities.batches)) {
+          yield first.value;
+          continue;
+        }
         const isOver = sleep(clock, this.#random.next() * delayMsMax).then(() => undefined);
         for (;;) {
           const more = await Promise.race([next, isOver]);
@@ -150,12 +153,6 @@ export class FaultyTransport implements Transport {
       next.catch(() => {});
       await chunks.return?.();
     }
-  }
-
-  #strikes(opportunity: number): boolean {
-    const { schedule } = this.#options;
-    if (schedule === undefined) return false;
-    return schedule.strikes === "all" || schedule.strikes.includes(opportunity);
   }
 
   #alive(response: TransportResponse): TransportResponse {

@@ -29,6 +29,7 @@ export {
   type FaultSchedule,
   faultPatterns,
   formatSchedule,
+  type ScheduledFault,
 } from "./fault-schedule.ts";
 export {
   type GeneratedObject,

@@ -74,10 +74,7 @@ describe("a syncer", () => {
         { timeoutMs },
       );
     };
-    const { writes, runs } = await exploreFaults(syncs, {
-      physicalClusters: false,
-      crashesMax: 20,
-    });
+    const { writes, runs } = await exploreFaults(syncs, { physicalClusters: false, crashesMax: 8 });
     assert.ok(writes.length >= 5, writes.join("; "));
     assert.ok(runs > 10);
     await clusters.close();

@@ -19,9 +19,12 @@ export const consoleLog: Log = {
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A log that is chosen after its users were made: `run` gives that of the program to clusters. */
+/**
+ * A log that is chosen after its users were made: `run` gives that of the program to clusters.
+ * Without `run` only what goes wrong is logged: what goes well is for the program to say.
+ */
 export class ProgramLog implements Log {
-  target: Log = consoleLog;
+  target: Log = { ...consoleLog, info() {} };
 
   debug(message: string): void {
     this.target.debug(message);
