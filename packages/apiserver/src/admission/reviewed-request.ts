@@ -4,6 +4,7 @@
  */
 import { WorkBudget, workBounds } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { JsonPatchBudget } from "@kcp-ts/machinery/patch";
 import type { AdmissionRequest } from "./admission.ts";
 import { ByteGate } from "./byte-gate.ts";
 import { AuthorizerDecisions } from "./expressions/decisions.ts";
@@ -26,6 +27,8 @@ export class ReviewedRequest {
   readonly decisions: AuthorizerDecisions;
   /** Counts the bytes of the responses of webhooks. */
   readonly answers = new WorkBudget(workBounds.admissionAnswers);
+  /** Counts what the JSON patches of policies and webhooks copy and shift. */
+  readonly patching = new JsonPatchBudget();
   /** Limits the bytes that are sent to webhooks at a time. */
   readonly sending = new ByteGate(sentBytesMax);
   #object: JsonObject | null;

@@ -15,7 +15,7 @@ import type {
 import type { BuildObject, ResourceDefinition, Validator, WriteResult } from "../registry/index.ts";
 import type { ServiceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
-import { decodeDraft, decodeLargeDraft, isLargeObject } from "./decode-object.ts";
+import { checkValueCount, decodeDraft, decodeLargeDraft, isLargeObject } from "./decode-object.ts";
 import {
   type HandlerDependencies,
   type HandlerRequest,
@@ -142,7 +142,9 @@ export class DefinitionDecoder implements ObjectDecoder {
     const fieldValidation = isStrict ? "Strict" : "Ignore";
     const options = { isDryRun: false, fieldValidation, fieldManager: "" } as const;
     const body = { value, duplicates: [] };
-    const decode = isLargeObject(value) ? decodeLargeDraft : decodeDraft;
+    const isLarge = isLargeObject(value);
+    if (isLarge) checkValueCount(value);
+    const decode = isLarge ? decodeLargeDraft : decodeDraft;
     return await decode(this.#definition, body, options, [], statusError.badRequest);
   }
 

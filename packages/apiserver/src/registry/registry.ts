@@ -13,7 +13,7 @@ import {
   runYielding,
   yieldToEventLoop,
 } from "@kcp-ts/machinery/base";
-import { type JsonObject, jsonEqual, shallowCopy } from "@kcp-ts/machinery/json";
+import { hasAtMost, type JsonObject, jsonEqual, shallowCopy } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { fieldError, statusError } from "@kcp-ts/machinery/status";
 import type { UserInfo } from "../request/user.ts";
@@ -138,6 +138,8 @@ const confirmTriesMax = 16;
  * loop in between.
  */
 const largeBytes = 32 << 10;
+/** The same for an object that is not encoded yet. */
+const smallValuesMax = 10_000;
 /**
  * Optimistic retries: each lost race means another writer won, so progress is certain; the limit
  * guards against bugs.
@@ -173,12 +175,16 @@ export class Registry {
     const context = { user: options.user, ...this.#options };
     const ahead = definition.strategy.prevalidate?.(draft, undefined, address);
     if (ahead !== undefined) await ahead;
-    const rests = ahead !== undefined || options.isLarge === true;
+    const { sent } = options.asSent ?? {};
+    const rests =
+      ahead !== undefined ||
+      options.isLarge === true ||
+      (sent !== undefined && !hasAtMost(smallValuesMax, draft));
+    const storing = rests ? { ...options, isLarge: true } : options;
     for (let tries = 1; ; tries++) {
       const copy = shallowCopy(draft) as Draft;
       const prepared = await prepareCreate(definition, address, copy, context);
       if (rests) await yieldToEventLoop();
-      const { sent } = options.asSent ?? {};
       const owned =
         sent === undefined
           ? prepared
@@ -204,7 +210,7 @@ export class Registry {
           : await definition.prerequisites.create(object, address.cluster, options.user);
       const { cluster, namespace } = address;
       const place = { cluster, namespace, name };
-      const written = await this.#insert(definition, place, object, options);
+      const written = await this.#insert(definition, place, object, storing);
       if (written !== undefined) {
         prerequisites?.commit();
         return written;
@@ -239,10 +245,12 @@ export class Registry {
         continue;
       }
       throwIfHidden(definition, address.name, entry);
-      const rests = options.isLarge === true || entry.value.length > largeBytes;
+      let rests = options.isLarge === true || entry.value.length > largeBytes;
       const old = await this.#toServed(definition, entry);
       if (rests) await yieldToEventLoop();
       const draft = await build(old);
+      // A small patch, or admission, makes a small object large.
+      rests ||= !hasAtMost(smallValuesMax, draft);
       if (rests) await yieldToEventLoop();
       checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
@@ -272,7 +280,10 @@ export class Registry {
       if (rests) await yieldToEventLoop();
       await options.validate(updated, old);
       if (rests) await yieldToEventLoop();
-      const written = await this.#replace(definition, address, entry, updated, options);
+      const written = await this.#replace(definition, address, entry, updated, {
+        ...options,
+        isLarge: rests,
+      });
       // Another writer was faster: the next iteration detects a changed version, or a deleted
       // object.
       if (written !== undefined) return written;
@@ -467,8 +478,7 @@ export class Registry {
     updated: JsonObject,
     { isDryRun, signal, user, isLarge = false }: WriteOptions,
   ): Promise<WriteResult | undefined> {
-    const rests = isLarge || entry.value.length > largeBytes;
-    const value = await storedValue(definition, updated, rests);
+    const value = await storedValue(definition, updated, isLarge);
     const isRemoved = isRemovable(definition, updated);
     if (!isRemoved && (await runSyncFirst(isSame(entry, value))))
       return { entry, isStored: true, outcome: "unchanged" };

@@ -66,7 +66,7 @@ export {
   parsePrefix,
   prefixContains,
 } from "./values/ip-address.ts";
-export { toJson } from "./values/to-json.ts";
+export { type JsonCapacity, jsonCapacity, toJson } from "./values/to-json.ts";
 export {
   CelError,
   CelLazyObject,

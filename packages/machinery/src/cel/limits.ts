@@ -51,6 +51,9 @@ export const MESSAGE_EXPRESSION_BYTES_MAX = 5120;
  */
 export const REQUEST_BYTES_MAX = 3 * 1024 * 1024;
 
+/** Most values of a result that is written as JSON: as many as the body of a request has. */
+export const JSON_VALUES_MAX = 100_000;
+
 /**
  * Primitive steps (elements visited, thirty-two characters read or written) that one evaluation may
  * take besides its cost: some twenty milliseconds. Kubernetes' costs of `size`, deep equality,

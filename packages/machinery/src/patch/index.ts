@@ -1,6 +1,7 @@
 export {
   applyJsonPatch,
   applyJsonPatchResumable,
+  JsonPatchBudget,
   jsonPatchCopiedBytesMax,
   jsonPatchShiftedItemsMax,
 } from "./json-patch.ts";

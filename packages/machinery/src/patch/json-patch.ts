@@ -44,13 +44,14 @@ export function applyJsonPatch(document: JsonValue, patch: JsonPatch): JsonValue
 
 /**
  * The same, yielding between operations: there may be thousands, and copies of large parts among
- * them.
+ * them. Patches that are applied one after the other share a budget.
  */
 export function* applyJsonPatchResumable(
   document: JsonValue,
   patch: JsonPatch,
+  budget = new JsonPatchBudget(),
 ): Resumable<JsonValue> {
-  const application = new Application(yield* cloneResumable(document));
+  const application = new Application(yield* cloneResumable(document), budget);
   for (const operation of patch.operations) {
     application.run(operation);
     yield;
@@ -59,15 +60,39 @@ export function* applyJsonPatchResumable(
   return application.document;
 }
 
+/** What one patch, or several in sum, may copy and shift; throws a `not-applicable` PatchError. */
+export class JsonPatchBudget {
+  #copiedBytes = 0;
+  #shiftedItems = 0;
+
+  copy(bytes: number): void {
+    this.#copiedBytes += bytes;
+    if (this.#copiedBytes > jsonPatchCopiedBytesMax) {
+      throw refused(
+        `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${jsonPatchCopiedBytesMax}`,
+      );
+    }
+  }
+
+  shift(items: number): void {
+    this.#shiftedItems += items;
+    if (this.#shiftedItems > jsonPatchShiftedItemsMax) {
+      throw refused(
+        `Unable to complete the patch, it shifts or compares more than ${jsonPatchShiftedItemsMax} items`,
+      );
+    }
+  }
+}
+
 type Container = JsonValue[] | { [key: string]: JsonValue };
 
 class Application {
   document: JsonValue;
-  #copiedBytes = 0;
-  #shiftedItems = 0;
+  readonly #budget: JsonPatchBudget;
 
-  constructor(document: JsonValue) {
+  constructor(document: JsonValue, budget: JsonPatchBudget) {
     this.document = document;
+    this.#budget = budget;
   }
 
   run(operation: JsonPatchOperation): void {
@@ -161,12 +186,7 @@ class Application {
     if (target === undefined)
       throw missing(`copy operation does not apply: doc is missing destination path: ${path}`);
     assertDepth(value);
-    this.#copiedBytes += jsonBytes(value);
-    if (this.#copiedBytes > jsonPatchCopiedBytesMax) {
-      throw refused(
-        `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${jsonPatchCopiedBytesMax}`,
-      );
-    }
+    this.#budget.copy(jsonBytes(value));
     inContext("error while adding value during copy", () => this.#insert(target, cloneJson(value)));
   }
 
@@ -181,7 +201,7 @@ class Application {
         throw missing(`test operation does not apply: is missing path: ${path}`);
       actual = inContext(`error in test for path: '${path}'`, () => get(target) ?? null);
     }
-    if (!jsonEqual(actual, value, (members) => this.#shift(members * memberItems)))
+    if (!jsonEqual(actual, value, (members) => this.#budget.shift(members * memberItems)))
       throw refused(`testing value ${path} failed: test failed`);
   }
 
@@ -212,7 +232,7 @@ class Application {
       return;
     }
     const index = insertionIndex(key, container.length);
-    this.#shift(container.length - index);
+    this.#budget.shift(container.length - index);
     container.splice(index, 0, value);
   }
 
@@ -224,17 +244,8 @@ class Application {
       return value;
     }
     const index = arrayIndex(key, container.length);
-    this.#shift(container.length - index);
+    this.#budget.shift(container.length - index);
     return container.splice(index, 1)[0] as JsonValue;
-  }
-
-  #shift(items: number): void {
-    this.#shiftedItems += items;
-    if (this.#shiftedItems > jsonPatchShiftedItemsMax) {
-      throw refused(
-        `Unable to complete the patch, it shifts or compares more than ${jsonPatchShiftedItemsMax} items`,
-      );
-    }
   }
 }
 

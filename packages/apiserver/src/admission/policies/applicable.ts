@@ -72,8 +72,12 @@ export class EvaluationYield {
     this.#spent += before - evaluator.remaining;
     if (this.#spent < costPerIteration) return undefined;
     this.#spent = 0;
+    this.throwIfAborted();
+    return yieldToEventLoop();
+  }
+
+  throwIfAborted(): void {
     if (this.#reviewed.request.signal.aborted)
       throw statusError.timeout("request did not complete within the allotted timeout");
-    return yieldToEventLoop();
   }
 }

@@ -1,4 +1,5 @@
 /** Mutating policies run one after the other; each sees the object as the previous ones left it. */
+import { runSyncFirst } from "@kcp-ts/machinery/base";
 import { COST_PER_OBJECT_MAX } from "@kcp-ts/machinery/cel";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -114,6 +115,7 @@ async function mutateWith(
     const spent = costMax;
     costMax = evaluator.remaining;
     await change(mutation, outcome.value, reviewed, match);
+    evaluationYield.throwIfAborted();
     const others = evaluationYield.yieldIfDue(evaluator, spent);
     if (others !== undefined) await others;
   }
@@ -129,10 +131,12 @@ async function change(
   const { object } = await reviewed.versionedAs(match);
   if (object === null || reviewed.object === null) return;
   const form = equivalent?.decoder ?? reviewed.request.decoder;
-  const merged = toMutationError(() =>
-    type === "JSONPatch"
-      ? applyJsonPatchExpression(object, value)
-      : mergeApplyConfiguration(object, value, form.applyType),
+  const merged = await toMutationError(async () =>
+    runSyncFirst(
+      type === "JSONPatch"
+        ? applyJsonPatchExpression(object, value, reviewed.patching)
+        : mergeApplyConfiguration(object, value, form.applyType),
+    ),
   );
   if (merged === object) return;
   const changed = await inServerWords(() => form.decode(merged, "strictly"));
@@ -140,9 +144,9 @@ async function change(
   if (!jsonEqual(restored, reviewed.object)) reviewed.object = restored;
 }
 
-function toMutationError<Result>(body: () => Result): Result {
+async function toMutationError<Result>(body: () => Promise<Result>): Promise<Result> {
   try {
-    return body();
+    return await body();
   } catch (error) {
     throw new MutationError((error as Error).message);
   }

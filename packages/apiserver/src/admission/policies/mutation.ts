@@ -1,4 +1,5 @@
-/** Applies the results of mutating policies' expressions to the object. */
+/** Applies the results of mutating policies' expressions to the object, yielding between steps. */
+
 import {
   type FieldPath,
   fieldElement,
@@ -7,6 +8,7 @@ import {
   type TypeSchema,
   typeErrorsOf,
 } from "@kcp-ts/machinery/apply";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   CelError,
   CelList,
@@ -14,22 +16,33 @@ import {
   CelOptional,
   CelStruct,
   type CelValue,
+  type JsonCapacity,
+  jsonCapacity,
   toJson,
 } from "@kcp-ts/machinery/cel";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { applyJsonPatch, isPatchError, readJsonPatch } from "@kcp-ts/machinery/patch";
+import {
+  applyJsonPatchResumable,
+  isPatchError,
+  type JsonPatchBudget,
+  readJsonPatch,
+} from "@kcp-ts/machinery/patch";
 import { quote } from "@kcp-ts/machinery/status";
 
 /**
  * The object with a JSON patch applied; throws an Error with a message for the author of the
  * policy.
  */
-export function applyJsonPatchExpression(object: JsonObject, value: CelValue): JsonObject {
+export function* applyJsonPatchExpression(
+  object: JsonObject,
+  value: CelValue,
+  budget: JsonPatchBudget,
+): Resumable<JsonObject> {
   const operations = toJson(value);
   if (operations instanceof CelError) throw new Error(operations.message);
   const patch = readJsonPatch({ value: operations as JsonValue, duplicates: [] });
   try {
-    const patched = applyJsonPatch(object, patch);
+    const patched = yield* applyJsonPatchResumable(object, patch, budget);
     if (isJsonObject(patched)) return patched;
   } catch (error) {
     // A failing test operation is a condition, not a failure.
@@ -40,13 +53,14 @@ export function applyJsonPatchExpression(object: JsonObject, value: CelValue): J
 }
 
 /** The object with an apply configuration merged into it, as by server-side apply. */
-export function mergeApplyConfiguration(
+export function* mergeApplyConfiguration(
   object: JsonObject,
   value: CelValue,
   type: TypeSchema,
-): JsonObject {
+): Resumable<JsonObject> {
   checkTypeNames(value, "Object");
   const { json, unset } = configurationOf(value);
+  yield;
   const configuration = {
     ...json,
     apiVersion: object["apiVersion"],
@@ -57,11 +71,13 @@ export function mergeApplyConfiguration(
     throw new Error(
       `error applying patch: failed to convert patch object to typed object: ${problems}`,
     );
+  yield;
   const atomic = atomicPaths(configuration, type);
   if (atomic.length > 0)
     throw new Error(
       `error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${atomic.join(", ")}`,
     );
+  yield;
   return without(mergeTyped(object, configuration, type), unset);
 }
 
@@ -98,23 +114,29 @@ function configurationOf(value: CelValue): {
   readonly unset: readonly (readonly string[])[];
 } {
   const unset: string[][] = [];
-  const json = struct(value, [], unset);
+  const json = struct(value, [], { unset, capacity: jsonCapacity() });
   if (!isJsonObject(json)) throw new Error("the apply configuration is no object");
   return { json, unset };
 }
 
-function struct(value: CelValue, path: readonly string[], unset: string[][]): JsonValue {
+interface Conversion {
+  readonly unset: string[][];
+  readonly capacity: JsonCapacity;
+}
+
+function struct(value: CelValue, path: readonly string[], conversion: Conversion): JsonValue {
   if (value instanceof CelStruct) {
     const object: { [member: string]: JsonValue } = Object.create(null);
     for (const [name, member] of value.fields) {
-      if (member instanceof CelOptional && member.value === undefined) unset.push([...path, name]);
-      else object[name] = struct(member, [...path, name], unset);
+      if (member instanceof CelOptional && member.value === undefined)
+        conversion.unset.push([...path, name]);
+      else object[name] = struct(member, [...path, name], conversion);
     }
     return { ...object };
   }
   if (value instanceof CelOptional && value.value !== undefined)
-    return struct(value.value, path, unset);
-  const json = toJson(value);
+    return struct(value.value, path, conversion);
+  const json = toJson(value, conversion.capacity);
   if (json instanceof CelError) throw new Error(json.message);
   return plain(json as JsonValue);
 }

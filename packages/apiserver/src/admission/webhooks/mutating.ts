@@ -5,7 +5,11 @@
 import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import { bounds, parseBoundedResumable } from "@kcp-ts/machinery/bounds";
 import { type JsonObject, type JsonValue, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
-import { applyJsonPatchResumable, readJsonPatch } from "@kcp-ts/machinery/patch";
+import {
+  applyJsonPatchResumable,
+  type JsonPatchBudget,
+  readJsonPatch,
+} from "@kcp-ts/machinery/patch";
 import { quote, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionRequest } from "../admission.ts";
 import type { ConfiguredWebhook } from "../configuration.ts";
@@ -98,7 +102,10 @@ async function change(
   if (patchType !== "JSONPatch" && patchType !== "")
     throw new WebhookFailure(name, `unsupported patch type ${quote(patchType)}`);
   const form = equivalent?.decoder ?? reviewed.request.decoder;
-  const changed = await inServerWords(async () => runSyncFirst(applied(object, operations)));
+  const { patching } = reviewed;
+  const changed = await inServerWords(async () =>
+    runSyncFirst(applied(object, operations, patching)),
+  );
   const patched = await inServerWords(() => form.decode(changed));
   const restored = equivalent === undefined ? patched : await equivalent.restore(patched);
   if (jsonEqual(restored, before)) return false;
@@ -124,9 +131,13 @@ function* operationsOf(name: string, patch: string): Resumable<readonly JsonValu
   throw undecodable(`json: cannot unmarshal ${found} into Go value of type jsonpatch.Patch`);
 }
 
-function* applied(object: JsonObject, operations: readonly JsonValue[]): Resumable<JsonObject> {
+function* applied(
+  object: JsonObject,
+  operations: readonly JsonValue[],
+  patching: JsonPatchBudget,
+): Resumable<JsonObject> {
   const patch = readJsonPatch({ value: operations, duplicates: [] });
-  const patched = (yield* applyJsonPatchResumable(object, patch)) as JsonObject;
+  const patched = (yield* applyJsonPatchResumable(object, patch, patching)) as JsonObject;
   for (const member of ["apiVersion", "kind"])
     if (patched[member] !== object[member]) throw new Error(`${member} can not be changed`);
   return patched;

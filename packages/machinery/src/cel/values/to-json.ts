@@ -1,5 +1,5 @@
 /** A value as plain JSON, for messages, audit annotations and mutations. */
-import { REQUEST_BYTES_MAX } from "../limits.ts";
+import { JSON_VALUES_MAX, REQUEST_BYTES_MAX } from "../limits.ts";
 import { encodeBase64 } from "./base64.ts";
 import { elementsOf } from "./collections.ts";
 import { JsonListView, JsonMapView, JsonObjectView } from "./json-view.ts";
@@ -15,8 +15,14 @@ import {
   type CelValue,
 } from "./value.ts";
 
-interface Room {
-  left: number;
+/** What is left for results: several that are put together share it. */
+export interface JsonCapacity {
+  values: number;
+  characters: number;
+}
+
+export function jsonCapacity(): JsonCapacity {
+  return { values: JSON_VALUES_MAX, characters: REQUEST_BYTES_MAX };
 }
 
 /** Deepest nesting that is converted. */
@@ -26,22 +32,18 @@ const DEPTH_MAX = 500;
  * The JSON of a value; an error for what has none, such as a type or a URL. Ints that a double
  * cannot hold stay bigints. Data that came in unchanged goes out as it is, not copied.
  */
-export function toJson(value: CelResult): unknown | CelError {
-  return convert(value, 0, { left: JSON_SIZE_MAX });
+export function toJson(
+  value: CelResult,
+  capacity: JsonCapacity = jsonCapacity(),
+): unknown | CelError {
+  return convert(value, 0, capacity);
 }
 
-/**
- * The maximum number of elements, and characters of texts, to convert. An expression builds a list
- * that contains another one many times at the cost of one, and such nesting is exponentially large
- * once it is written out.
- */
-const JSON_SIZE_MAX = REQUEST_BYTES_MAX;
 const NOT_JSON = new CelError("json: unsupported value: a double that is no finite number");
 const TOO_LARGE = new CelError("value is too large");
 
-function convert(value: CelResult, depth: number, room: Room): unknown | CelError {
-  room.left -= typeof value === "string" ? value.length + 1 : 1;
-  if (room.left < 0) return TOO_LARGE;
+function convert(value: CelResult, depth: number, capacity: JsonCapacity): unknown | CelError {
+  if (!take(capacity, value)) return TOO_LARGE;
   if (depth > DEPTH_MAX) return new CelError("value is nested too deeply");
   if (value instanceof CelError) return value;
   if (typeof value === "bigint") return integerToJson(value);
@@ -52,21 +54,52 @@ function convert(value: CelResult, depth: number, room: Room): unknown | CelErro
   if (value instanceof CelTimestamp) return formatTimestamp(value);
   if (value instanceof CelDuration) return formatDuration(value);
   if (value instanceof CelOptional)
-    return value.value === undefined ? null : convert(value.value, depth + 1, room);
+    return value.value === undefined ? null : convert(value.value, depth + 1, capacity);
   if (
     value instanceof JsonListView ||
     value instanceof JsonMapView ||
     value instanceof JsonObjectView
   ) {
-    return value.raw;
+    return takeMembers(capacity, value.raw) ? value.raw : TOO_LARGE;
   }
-  if (value instanceof CelList) return listToJson(value, depth, room);
+  if (value instanceof CelList) return listToJson(value, depth, capacity);
   if (value instanceof CelMap)
-    return entriesToJson(value.keys(), (key) => value.find(key), depth, room);
+    return entriesToJson(value.keys(), (key) => value.find(key), depth, capacity);
   if (value instanceof CelStruct) {
-    return entriesToJson([...value.fields.keys()], (key) => value.select(String(key)), depth, room);
+    return entriesToJson(
+      [...value.fields.keys()],
+      (key) => value.select(String(key)),
+      depth,
+      capacity,
+    );
   }
   return new CelError("type has no JSON form");
+}
+
+/**
+ * Counts a value, wherever it occurs again: an expression builds a list that contains another one,
+ * or the object's own data, many times at the cost of one, and such nesting is exponentially large
+ * once it is written out or copied.
+ */
+function take(capacity: JsonCapacity, value: unknown): boolean {
+  capacity.values--;
+  if (typeof value === "string" || value instanceof Uint8Array) capacity.characters -= value.length;
+  return capacity.values >= 0 && capacity.characters >= 0;
+}
+
+/** Reads no more of the data than there is capacity for. */
+function takeMembers(capacity: JsonCapacity, raw: object): boolean {
+  if (Array.isArray(raw)) return raw.every((item) => takeData(capacity, item));
+  for (const [key, value] of Object.entries(raw)) {
+    capacity.characters -= key.length;
+    if (!takeData(capacity, value)) return false;
+  }
+  return true;
+}
+
+function takeData(capacity: JsonCapacity, value: unknown): boolean {
+  if (!take(capacity, value)) return false;
+  return typeof value !== "object" || value === null || takeMembers(capacity, value);
 }
 
 function integerToJson(value: bigint): number | bigint {
@@ -74,12 +107,12 @@ function integerToJson(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-function listToJson(list: CelList, depth: number, room: Room): unknown | CelError {
+function listToJson(list: CelList, depth: number, capacity: JsonCapacity): unknown | CelError {
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
   const converted: unknown[] = [];
   for (const element of elements) {
-    const json = convert(element, depth + 1, room);
+    const json = convert(element, depth + 1, capacity);
     if (json instanceof CelError) return json;
     converted.push(json);
   }
@@ -91,13 +124,15 @@ function entriesToJson(
   keys: readonly CelValue[],
   find: (key: CelValue) => CelResult | undefined,
   depth: number,
-  room: Room,
+  capacity: JsonCapacity,
 ): unknown | CelError {
   const object: Record<string, unknown> = Object.create(null);
   for (const key of keys) {
-    const json = convert(find(key) ?? null, depth + 1, room);
+    const json = convert(find(key) ?? null, depth + 1, capacity);
     if (json instanceof CelError) return json;
-    object[key instanceof CelUint ? String(key.value) : String(key)] = json;
+    const name = key instanceof CelUint ? String(key.value) : String(key);
+    capacity.characters -= name.length;
+    object[name] = json;
   }
   return object;
 }
