@@ -9,17 +9,25 @@ import {
   type AdmissionPlugin,
   type AdmissionSources,
   DynamicAdmission,
+  LimitRanger,
   QuotaAdmission,
 } from "./admission/index.ts";
 import {
   configurationIndex,
   equivalentKinds,
+  limitRangeSource,
   parameterSource,
   quotaSource,
 } from "./admission-sources/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { DefinitionDecoder } from "./handlers/index.ts";
-import { type Catalog, namespaces, type Registry, storageKeyOf } from "./registry/index.ts";
+import {
+  type Catalog,
+  type CollectionSource,
+  namespaces,
+  type Registry,
+  storageKeyOf,
+} from "./registry/index.ts";
 import type { ResourceKey, Storage } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
@@ -29,7 +37,7 @@ export interface AdmissionWiringOptions {
   readonly storage: Storage;
   readonly watchCache: WatchCache;
   readonly registry: Registry;
-  readonly catalog: Catalog;
+  readonly catalog: Catalog & CollectionSource;
   readonly authorizer: Authorizer;
   readonly webhooks: WebhookClient;
   readonly providers: AdmissionSources["providers"];
@@ -41,7 +49,11 @@ export interface AdmissionWiringOptions {
 
 /** The configured plugins in the order in which they run, after all compiled-in plugins. */
 export function configuredAdmission(options: AdmissionWiringOptions): readonly AdmissionPlugin[] {
-  return [dynamicAdmission(options), new QuotaAdmission(quotaSource(options))];
+  return [
+    new LimitRanger(limitRangeSource(options)),
+    dynamicAdmission(options),
+    new QuotaAdmission(quotaSource(options)),
+  ];
 }
 
 function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {

@@ -41,10 +41,10 @@ export function parameterSource(options: ParameterSourceOptions): ParameterSourc
   };
 }
 
-function parameterKind(
+export function parameterKind(
   definition: ResourceDefinition,
   cluster: ClusterName,
-  { watchCache, storage }: ParameterSourceOptions,
+  { watchCache, storage }: Pick<ParameterSourceOptions, "watchCache" | "storage">,
 ): ParameterKind {
   return {
     isNamespaced: definition.isNamespaced,

@@ -58,7 +58,6 @@ class QuotaSet {
     if (entry === undefined) return;
     const object = decodeObject(entry);
     const quota = { namespace, name, object };
-    if (isScoped(object)) return;
     if (isClusterScoped(object)) {
       this.#clusterScoped.set(key, quota);
       return;
@@ -77,13 +76,6 @@ class QuotaSet {
 function isClusterScoped(object: JsonObject): boolean {
   const { annotations } = object["metadata"] as JsonObject;
   return isJsonObject(annotations) && annotations[clusterScopedAnnotation] === "true";
-}
-
-/** Scopes apply to Pods, which this server does not count. */
-function isScoped(object: JsonObject): boolean {
-  const spec = isJsonObject(object["spec"]) ? object["spec"] : {};
-  const { scopes, scopeSelector } = spec;
-  return (Array.isArray(scopes) && scopes.length > 0) || scopeSelector !== undefined;
 }
 
 /**

@@ -18,6 +18,7 @@ export {
   configurationResources,
 } from "./configuration.ts";
 export { DynamicAdmission } from "./dynamic-admission.ts";
+export { LimitRanger, type LimitRangeSource } from "./limits/limit-ranger.ts";
 export {
   defaultNamespace,
   type NamespacePhase,

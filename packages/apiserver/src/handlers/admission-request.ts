@@ -208,21 +208,24 @@ export function validatingAdmission(
   return (object, old) => admission.validate(effectiveRequest(request, old), object, old);
 }
 
-/** Stores the admitted object. A creation that fails is rolled back: its quota is released. */
+/** Stores the admitted object. A write that fails is rolled back: its quota is released. */
 export async function storeAdmitted(
   { admission }: HandlerDependencies,
   request: AdmissionRequest,
   store: () => Promise<WriteResult>,
 ): Promise<WriteResult> {
-  let isCreated = false;
+  let outcome: WriteResult["outcome"] | undefined;
   try {
     const written = await store();
-    isCreated = written.outcome === "created";
+    outcome = written.outcome;
     return written;
   } finally {
     const creation =
       request instanceof HandlerAdmissionRequest ? (request.created ?? request) : request;
-    if (!isCreated && creation.operation === "CREATE") await admission.rollback(creation);
+    const isStored =
+      creation.operation === "CREATE" ? outcome === "created" : outcome !== undefined;
+    if (!isStored) await admission.rollback(creation);
+    if (outcome === undefined && creation !== request) await admission.rollback(request);
   }
 }
 

@@ -85,6 +85,8 @@ function wantedOf({ spec, metadata, status }: ResourceQuota): Wanted {
   return JSON.stringify([
     sorted(spec?.hard),
     sorted(status?.hard),
+    spec?.scopes,
+    spec?.scopeSelector,
     metadata.annotations?.["experimental.quota.kcp.io/cluster-scoped"],
   ]);
 }

@@ -12,8 +12,8 @@ export interface FollowedResourcesOptions {
   readonly client: Client;
   readonly clock: Clock;
   /**
-   * Called when objects were added or deleted in a namespace with a quota that counts them; without
-   * a namespace, any quota may be affected.
+   * Called when objects were added, deleted or changed in a namespace with a quota that counts
+   * them; without a namespace, any quota may be affected.
    */
   readonly onChange: (quotas: Iterable<ObjectKey>) => void;
   readonly onError: (error: unknown) => void;
@@ -45,6 +45,13 @@ interface Followed {
 }
 
 const retryMs = 1000;
+
+/**
+ * Resources of the core group whose objects use less or more as they change: Pods that end, and
+ * Services of another type.
+ */
+const measured: ReadonlySet<string> = new Set(["persistentvolumeclaims", "pods", "services"]);
+const changeDelayMs = 2000;
 
 export class FollowedResources {
   readonly #options: FollowedResourcesOptions;
@@ -172,15 +179,38 @@ export class FollowedResources {
     const { metadata } = await objects.listMetadata({ limit: 1, signal });
     const { resourceVersion } = metadata;
     const isDefinition = definitions.includes(resource);
+    const changed = new Map<string, ObjectKey>();
+    const isMeasured = resource.group === "" && measured.has(resource.resource);
     for await (const event of objects.watch({ resourceVersion, signal, onOpen: open })) {
       const isCounted = event.type === "ADDED" || event.type === "DELETED";
-      if (!isCounted && !(isDefinition && event.type === "MODIFIED")) continue;
+      if (!isCounted && !(event.type === "MODIFIED" && (isDefinition || isMeasured))) continue;
       const cluster = clusterOf(event.object) ?? "";
       for (const namespace of new Set(["", event.object.metadata.namespace ?? ""])) {
         const quotas = users.get(placeOf(cluster, namespace));
-        if (quotas !== undefined) this.#options.onChange(quotas.values());
+        if (quotas === undefined) continue;
+        if (isCounted || isDefinition) this.#options.onChange(quotas.values());
+        else this.#collect(quotas, changed, signal);
       }
     }
+  }
+
+  /** Many objects change at once, when a rollout begins or ends: they are counted once. */
+  #collect(
+    quotas: ReadonlyMap<string, ObjectKey>,
+    changed: Map<string, ObjectKey>,
+    signal: AbortSignal,
+  ): void {
+    const isWaiting = changed.size > 0;
+    for (const [id, quota] of quotas) changed.set(id, quota);
+    if (isWaiting) return;
+    const count = () => {
+      const due = [...changed.values()];
+      changed.clear();
+      this.#options.onChange(due);
+    };
+    sleep(this.#options.clock, changeDelayMs, signal).then(count, () => {
+      // Only the signal ends the wait early, and nobody counts any more.
+    });
   }
 }
 

@@ -1,9 +1,22 @@
-/** Counts the objects that a quota limits and writes the usage into its status. */
+/** Sums what objects use of a quota and writes it into the status of the quota. */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import {
+  type Amounts,
+  addAmounts,
+  formatAmount,
+  hasScopes,
+  isObjectCount,
+  type MeasuredResource,
+  type MutableAmounts,
+  matchesScopes,
+  measuredBy,
+  usageOf,
+  zero,
+} from "@kcp-ts/machinery/quota";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, discover, type ObjectKey, type Resource, type StringMap } from "@kcp-ts/sdk";
-import { type ResourceQuota, resourceQuotas } from "../api/index.ts";
-import { type CountedName, countedBy, isAlwaysUnused } from "./counted-names.ts";
+import { resourceQuotas } from "../api/index.ts";
 import type { FollowedResources } from "./followed-resources.ts";
 
 export interface RecountOptions {
@@ -32,10 +45,10 @@ export async function recount(key: ObjectKey, options: RecountOptions): Promise<
   }
   const hard = quota.spec?.hard ?? {};
   const isClusterScoped = quota.metadata.annotations?.[clusterScopedAnnotation] === "true";
-  const counted = await resolve(Object.keys(hard), isScoped(quota), client, signal);
+  const counted = await resolve(Object.keys(hard), client, signal);
   const resources = [...new Set(counted.values())];
   const isWaiting = Object.keys(hard).some(
-    (name) => countedBy(name) !== undefined && !counted.has(name) && !isScoped(quota),
+    (name) => measuredBy(name) !== undefined && !counted.has(name),
   );
   await followed.use(key, resources, { isClusterScoped, isWaiting, signal });
   followed.sweep();
@@ -45,12 +58,13 @@ export async function recount(key: ObjectKey, options: RecountOptions): Promise<
   if (current === undefined) return;
   const { status } = current;
   const place = isClusterScoped ? undefined : namespace;
-  let used = await usedOf(hard, counted, place, options);
+  const spec = (current.spec ?? {}) as JsonObject;
+  let used = await usedOf(spec, counted, place, options);
   if (isSame(status?.hard, hard) && isSame(status?.used, used)) return;
   if (status?.hard !== undefined) {
     // An object that is charged and not yet stored must not count as deleted.
     await sleep(options.clock, settleMs, signal);
-    used = await usedOf(hard, counted, place, options);
+    used = await usedOf(spec, counted, place, options);
     if (isSame(status.hard, hard) && isSame(status.used, used)) return;
   }
   try {
@@ -60,20 +74,17 @@ export async function recount(key: ObjectKey, options: RecountOptions): Promise<
   }
 }
 
-/** The countable names of the quota with their resources. */
+/** The names of the quota that measure objects, with the resources of these. */
 async function resolve(
   names: readonly string[],
-  isPodsOnly: boolean,
   client: Client,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Resource>> {
   const found = new Map<string, Resource>();
-  const wanted = isPodsOnly
-    ? []
-    : names.flatMap((name): [string, CountedName][] => {
-        const counted = countedBy(name);
-        return counted === undefined ? [] : [[name, counted]];
-      });
+  const wanted = names.flatMap((name): [string, MeasuredResource][] => {
+    const measured = measuredBy(name);
+    return measured === undefined ? [] : [[name, measured]];
+  });
   if (wanted.length === 0) return found;
   const { groups } = await discover(client, { signal });
   for (const [name, { group, resource }] of wanted) {
@@ -91,48 +102,86 @@ async function resolve(
   return found;
 }
 
+/** Where the objects are; all namespaces if undefined. */
+type Place = string | undefined;
+
+/** `spec` is that of the quota. A resource that is not served has no objects. */
 async function usedOf(
-  hard: StringMap,
+  spec: JsonObject,
   counted: ReadonlyMap<string, Resource>,
-  namespace: string | undefined,
-  { client, signal }: RecountOptions,
+  place: Place,
+  options: RecountOptions,
 ): Promise<Record<string, string>> {
-  const counts = new Map<Resource, number>();
+  const names = Object.keys((spec["hard"] ?? {}) as StringMap);
+  const usages = new Map<Resource, Amounts>();
   for (const resource of new Set(counted.values())) {
-    const place = namespace === undefined || !resource.namespaced ? {} : { namespace };
-    const isElsewhere = namespace !== undefined && !resource.namespaced;
-    counts.set(resource, isElsewhere ? 0 : await count(client, resource, place, signal));
+    const own = names.filter((name) => counted.get(name) === resource);
+    const isElsewhere = place !== undefined && !resource.namespaced;
+    const isCounted = own.every(isObjectCount) && !hasScopes(spec);
+    if (isElsewhere) usages.set(resource, new Map());
+    else if (isCounted) usages.set(resource, await count(resource, own, place, options));
+    else usages.set(resource, await sum(resource, spec, place, options));
   }
-  const used: [string, string][] = [];
-  for (const name of Object.keys(hard)) {
-    const resource = counted.get(name);
-    if (resource !== undefined) used.push([name, String(counts.get(resource) ?? 0)]);
-    // A resource that is not defined has no objects; after its definition, admission charges the
-    // first object on.
-    else if (isAlwaysUnused(name) || countedBy(name) !== undefined) used.push([name, "0"]);
-  }
-  return Object.fromEntries(used);
+  return Object.fromEntries(
+    names.flatMap((name): [string, string][] => {
+      const usage = usages.get(counted.get(name) as Resource);
+      const isUnmeasured = measuredBy(name) === undefined && name.includes("/");
+      return isUnmeasured ? [] : [[name, formatAmount(usage?.get(name) ?? zero)]];
+    }),
+  );
 }
 
+/** All objects count the same, so that none is read. */
 async function count(
-  client: Client,
   resource: Resource,
-  place: { readonly namespace?: string },
-  signal: AbortSignal,
-): Promise<number> {
+  names: readonly string[],
+  place: Place,
+  { client, signal }: RecountOptions,
+): Promise<Amounts> {
+  const listed = { ...placed(resource, place), limit: 1, signal };
+  const page = await ifServed(client.resource(resource).listMetadata(listed));
+  const { items = [], metadata } = page ?? {};
+  const nanos = BigInt(items.length + (metadata?.remainingItemCount ?? 0)) * 1_000_000_000n;
+  return new Map(names.map((name) => [name, { nanos, isBinary: false }]));
+}
+
+/** The objects of one page; only their sum is kept. */
+const pageObjects = 250;
+
+async function sum(
+  resource: Resource,
+  spec: JsonObject,
+  place: Place,
+  { client, clock, signal }: RecountOptions,
+): Promise<Amounts> {
+  const total: MutableAmounts = new Map();
+  let next: string | undefined;
+  do {
+    const listed = { ...placed(resource, place), limit: pageObjects, signal };
+    const following = next === undefined ? listed : { ...listed, continue: next };
+    const page = await ifServed(client.resource(resource).list(following));
+    for (const item of page?.items ?? []) {
+      const object = item as unknown as JsonObject;
+      if (!matchesScopes(spec, resource, object)) continue;
+      addAmounts(total, usageOf(resource, object, clock.now()));
+    }
+    next = page?.metadata.continue || undefined;
+  } while (next !== undefined);
+  return total;
+}
+
+function placed(resource: Resource, place: Place): { readonly namespace?: string } {
+  return place === undefined || !resource.namespaced ? {} : { namespace: place };
+}
+
+/** Undefined where the type was removed meanwhile, and its objects with it. */
+async function ifServed<Page>(listing: Promise<Page>): Promise<Page | undefined> {
   try {
-    const page = await client.resource(resource).listMetadata({ ...place, limit: 1, signal });
-    return page.items.length + (page.metadata.remainingItemCount ?? 0);
+    return await listing;
   } catch (error) {
-    // The type was removed meanwhile, and its objects with it.
-    if (isStatusError(error, "NotFound")) return 0;
+    if (isStatusError(error, "NotFound")) return undefined;
     throw error;
   }
-}
-
-/** Scopes apply to Pods, which are not counted. */
-function isScoped({ spec }: ResourceQuota): boolean {
-  return (spec?.scopes ?? []).length > 0 || spec?.scopeSelector !== undefined;
 }
 
 function isSame(a: StringMap | undefined, b: StringMap): boolean {

@@ -3,12 +3,13 @@
  * creations costs a few writes.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { Amounts } from "@kcp-ts/machinery/quota";
 import type { Quota, QuotaSource } from "./quota-admission.ts";
-import { limitedNames, quotaExceededMessage, withUsage } from "./usage.ts";
+import { limitedAmounts, quotaExceededMessage, withUsage } from "./usage.ts";
 
 interface QueuedCharge {
-  readonly names: readonly string[];
-  readonly objects: 1 | -1;
+  readonly amounts: Amounts;
+  readonly sign: 1 | -1;
   /** The denial of the last attempt. */
   refusal: string | undefined;
   readonly resolve: (refusal: string | undefined) => void;
@@ -25,17 +26,13 @@ export class QuotaCharger {
   }
 
   /** The reason why the charge exceeds the quota, or undefined when it is charged. */
-  charge(
-    cluster: ClusterName,
-    quota: Quota,
-    names: readonly string[],
-  ): Promise<string | undefined> {
-    return this.#enqueue(cluster, quota, names, 1);
+  charge(cluster: ClusterName, quota: Quota, amounts: Amounts): Promise<string | undefined> {
+    return this.#enqueue(cluster, quota, amounts, 1);
   }
 
   /** Releases a charge; if the quota cannot be written now, the next recount corrects it. */
-  async refund(cluster: ClusterName, quota: Quota, names: readonly string[]): Promise<void> {
-    await this.#enqueue(cluster, quota, names, -1).catch(() => {
+  async refund(cluster: ClusterName, quota: Quota, amounts: Amounts): Promise<void> {
+    await this.#enqueue(cluster, quota, amounts, -1).catch(() => {
       // The control loop that recounts corrects excess charges.
     });
   }
@@ -43,11 +40,11 @@ export class QuotaCharger {
   #enqueue(
     cluster: ClusterName,
     quota: Quota,
-    names: readonly string[],
-    objects: 1 | -1,
+    amounts: Amounts,
+    sign: 1 | -1,
   ): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
-      const posting: QueuedCharge = { names, objects, refusal: undefined, resolve, reject };
+      const posting: QueuedCharge = { amounts, sign, refusal: undefined, resolve, reject };
       const key = `${cluster}/${quota.namespace}/${quota.name}`;
       const waiting = this.#waiting.get(key);
       if (waiting !== undefined) {
@@ -78,10 +75,11 @@ export class QuotaCharger {
     await this.#source.update(cluster, quota, (present) => {
       let status = present;
       for (const posting of batch) {
-        const names = limitedNames(status, posting.names);
+        const { sign } = posting;
+        const amounts = limitedAmounts(status, posting.amounts);
         posting.refusal =
-          posting.objects === 1 ? quotaExceededMessage(quota.name, status, names) : undefined;
-        if (posting.refusal === undefined) status = withUsage(status, names, posting.objects);
+          sign === 1 ? quotaExceededMessage(quota.name, status, amounts) : undefined;
+        if (posting.refusal === undefined) status = withUsage(status, amounts, sign);
       }
       return status;
     });

@@ -2,27 +2,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { countNames, parseAmounts } from "@kcp-ts/machinery/quota";
 import fc from "fast-check";
 import { QuotaCharger } from "./quota-charger.ts";
-import {
-  countedResourceNames,
-  countOf,
-  limitedNames,
-  type QuotaStatus,
-  quotaExceededMessage,
-  withUsage,
-} from "./usage.ts";
+import { limitedAmounts, type QuotaStatus, quotaExceededMessage, withUsage } from "./usage.ts";
+
+const pods = parseAmounts({ pods: "1" });
 
 describe("the resource names that a quota counts", () => {
   it("are a short name in the core group, and count/ names in all groups", () => {
-    assert.deepEqual(countedResourceNames("", "configmaps"), ["configmaps", "count/configmaps"]);
-    assert.deepEqual(countedResourceNames("", "events"), ["count/events"]);
-    assert.deepEqual(countedResourceNames("example.com", "widgets"), ["count/widgets.example.com"]);
-  });
-
-  it("have quantities that are compared as numbers", () => {
-    const numbers = ["5", "1k", "2Ki", "1000m", "0"].map((text) => countOf(text));
-    assert.deepEqual(numbers, [5, 1000, 2048, 1, 0]);
+    const names = (group: string, resource: string) => countNames({ group, resource });
+    assert.deepEqual(names("", "configmaps"), ["configmaps", "count/configmaps"]);
+    assert.deepEqual(names("", "events"), ["count/events"]);
+    assert.deepEqual(names("example.com", "widgets"), ["count/widgets.example.com"]);
   });
 });
 
@@ -31,7 +23,10 @@ describe("the message of an exceeded quota", () => {
     hard: { configmaps: "2", "count/configmaps": "1k" },
     used: { configmaps: "2", "count/configmaps": "2" },
   };
-  const names = limitedNames(status, countedResourceNames("", "configmaps"));
+  const names = limitedAmounts(
+    status,
+    parseAmounts({ configmaps: "1", "count/configmaps": "1", secrets: "1" }),
+  );
 
   it("names only the exceeded resources", () => {
     assert.equal(
@@ -47,11 +42,23 @@ describe("the message of an exceeded quota", () => {
     );
   });
 
+  it("has quantities that are compared as such, and canonical sums", () => {
+    const memory = { hard: { "requests.memory": "1Gi" }, used: { "requests.memory": "512Mi" } };
+    const more = parseAmounts({ "requests.memory": "600Mi" });
+    assert.equal(
+      quotaExceededMessage("q", memory, more),
+      "exceeded quota: q, requested: requests.memory=600Mi, used: requests.memory=512Mi, limited: requests.memory=1Gi",
+    );
+    const half = parseAmounts({ "requests.memory": "512Mi" });
+    assert.equal(quotaExceededMessage("q", memory, half), undefined);
+    assert.equal(withUsage(memory, half, 1).used["requests.memory"], "1Gi");
+  });
+
   it("is absent for the last place, and present for the next", () => {
-    const almost = withUsage(status, ["configmaps"], -1);
+    const almost = withUsage(status, parseAmounts({ configmaps: "1" }), -1);
     assert.equal(quotaExceededMessage("q", almost, names), undefined);
     assert.notEqual(
-      quotaExceededMessage("q", withUsage(almost, ["configmaps"], 1), names),
+      quotaExceededMessage("q", withUsage(almost, parseAmounts({ configmaps: "1" }), 1), names),
       undefined,
     );
   });
@@ -91,11 +98,11 @@ describe("the quota charger", () => {
           const { state, update } = store(limit, losses);
           const ledger = new QuotaCharger({ update });
           const answers = await Promise.all(
-            Array.from({ length: asked }, () => ledger.charge(cluster, quota, ["pods"])),
+            Array.from({ length: asked }, () => ledger.charge(cluster, quota, pods)),
           );
           const admitted = answers.filter((refusal) => refusal === undefined).length;
           assert.equal(admitted, Math.min(limit, asked));
-          assert.equal(countOf(state.status.used["pods"]), admitted);
+          assert.equal(Number(state.status.used["pods"]), admitted);
           if (asked > 0) assert.ok(state.writes <= 2, `${state.writes} writes`);
         },
       ),
@@ -105,11 +112,11 @@ describe("the quota charger", () => {
   it("releases charges for objects that are not stored", async () => {
     const { state, update } = store(1, []);
     const ledger = new QuotaCharger({ update });
-    assert.equal(await ledger.charge(cluster, quota, ["pods"]), undefined);
-    assert.match((await ledger.charge(cluster, quota, ["pods"])) ?? "", /exceeded quota/);
-    await ledger.refund(cluster, quota, ["pods"]);
+    assert.equal(await ledger.charge(cluster, quota, pods), undefined);
+    assert.match((await ledger.charge(cluster, quota, pods)) ?? "", /exceeded quota/);
+    await ledger.refund(cluster, quota, pods);
     assert.equal(state.status.used["pods"], "0");
-    assert.equal(await ledger.charge(cluster, quota, ["pods"]), undefined);
+    assert.equal(await ledger.charge(cluster, quota, pods), undefined);
   });
 
   it("reports that a quota cannot be written, and charges again afterwards", async () => {
@@ -118,8 +125,8 @@ describe("the quota charger", () => {
     const ledger = new QuotaCharger({
       update: (...call) => (isBroken ? Promise.reject(new Error("broken")) : update(...call)),
     });
-    await assert.rejects(ledger.charge(cluster, quota, ["pods"]), /broken/);
+    await assert.rejects(ledger.charge(cluster, quota, pods), /broken/);
     isBroken = false;
-    assert.equal(await ledger.charge(cluster, quota, ["pods"]), undefined);
+    assert.equal(await ledger.charge(cluster, quota, pods), undefined);
   });
 });

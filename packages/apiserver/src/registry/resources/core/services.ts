@@ -17,6 +17,7 @@ import {
 } from "../rules.ts";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
 import { externalAddressErrors, trafficErrors } from "./service-traffic-rules.ts";
+import { dropFieldsOfOldType } from "./service-type-change.ts";
 
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const affinitySecondsDefault = 10_800;
@@ -38,6 +39,7 @@ export const services: NativeKind = {
   prepareNew(draft) {
     draft["status"] = { loadBalancer: {} };
   },
+  prepareUpdated: dropFieldsOfOldType,
   validate: serviceErrors,
   validateUpdate: addressErrors,
   strategy: {
