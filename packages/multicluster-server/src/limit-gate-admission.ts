@@ -6,72 +6,158 @@
  *
  * The gates are set before other admission and checked after it, for every endpoint that stores
  * the metadata or the spec of a workload: a status may carry annotations, and a webhook may change
- * them.
+ * them. A custom kind is one of workloads in logical clusters that have a WorkloadStrategy for it.
  */
 import { type AdmissionPlugin, type AdmissionRequest, denied } from "@kcp-ts/apiserver";
 import { isSystemMaster } from "@kcp-ts/apiserver/request/user";
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type Resumable, runYielding } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import {
   apiAccessResources,
   assignedTargets,
   closedLimitGate,
+  clusterDaemonSets,
+  isUpsynced,
   limitGateAnnotation,
   ownedByLabels,
+  relatedTargets,
   specDiffAnnotationPrefix,
+  workloadStrategies,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
-import { replicaSets } from "@kcp-ts/sdk/kinds";
+import { replicaSets, replicationControllers } from "@kcp-ts/sdk/kinds";
 import { syncerScopeOf } from "@kcp-ts/tenancy";
 
-/** `client` may read workloads everywhere. */
+/** `client` may read workloads and WorkloadStrategies everywhere. */
 export function limitGateAdmission(client: () => Client): readonly AdmissionPlugin[] {
-  return [limitGates, limitGateRules(client)];
+  return [limitGates(client), limitGateRules(client)];
 }
 
-const limitGates: AdmissionPlugin = {
-  name: "LimitGates",
-  resources: apiAccessResources,
-  handles: ({ subresource, operation }) =>
-    subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
-  mutate(request, draft, old) {
-    // No coordinator reserves resources of ReplicaSets.
-    if (request.resource === replicaSets.resource) return undefined;
-    const sent = stringsOf(draft, "annotations");
-    const gates: Record<string, string> = {};
-    for (const [name, stored] of gatesOf(draft, old)) {
-      const gate = isControlLoop(request) ? (sent[name] ?? stored) : stored;
-      if (gate !== undefined) gates[name] = gate;
-    }
-    if (Object.entries(gates).every(([name, gate]) => sent[name] === gate)) return undefined;
-    const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-    draft["metadata"] = { ...metadata, annotations: { ...sent, ...gates } };
-    return undefined;
-  },
-};
-
-function limitGateRules(client: () => Client): AdmissionPlugin {
+function limitGates(client: () => Client): AdmissionPlugin {
   return {
-    name: "LimitGateRules",
-    resources: apiAccessResources,
+    name: "LimitGates",
+    isAboutMarks: true,
     handles: (request) =>
-      !isControlLoop(request) &&
-      (request.operation === "UPDATE" ||
-        (request.operation === "CREATE" && request.subresource === "")),
-    validate(request, object, old) {
-      if (request.subresource === "scale") return checkScale(request, client());
-      checkReplicaSet(request, object);
-      checkOwner(request, object, old);
-      checkGates(request, object, old);
-      checkCopy(request, object, old);
-      return undefined;
+      request.subresource === "" &&
+      (request.operation === "CREATE" || request.operation === "UPDATE") &&
+      isWorkload(request),
+    async mutate(request, draft, old) {
+      const sent = stringsOf(draft, "annotations");
+      const gates: Record<string, string> = {};
+      for (const [name, stored] of await gatesOf(request, draft, old, client())) {
+        const gate = isSystemMaster(request.user) ? (sent[name] ?? stored) : stored;
+        if (gate !== undefined) gates[name] = gate;
+      }
+      if (Object.entries(gates).every(([name, gate]) => sent[name] === gate)) return;
+      const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+      draft["metadata"] = { ...metadata, annotations: { ...sent, ...gates } };
     },
   };
 }
 
-function checkReplicaSet(request: AdmissionRequest, object: JsonObject): void {
-  const isAssigned = assignedTargets(stringsOf(object, "labels")).size > 0;
-  if (request.resource !== replicaSets.resource || !isAssigned) return;
-  throw denied(request, "a ReplicaSet is not assigned to clusters; assign a Deployment instead");
+function limitGateRules(client: () => Client): AdmissionPlugin {
+  return {
+    name: "LimitGateRules",
+    isAboutMarks: true,
+    // Members of `system:masters` are the server's own control loops, and operators.
+    handles: (request) =>
+      (request.operation === "UPDATE" ||
+        (request.operation === "CREATE" && request.subresource === "")) &&
+      isWorkload(request) &&
+      !isSystemMaster(request.user),
+    async validate(request, object, old) {
+      if (request.subresource === "scale") return await checkScale(request, client());
+      checkOwner(request, object, old);
+      checkCopy(request, object, old);
+      checkController(request, object);
+      const annotations = stringsOf(object, "annotations");
+      const gates = await gatesOf(request, object, old, client());
+      for (const [name, stored] of gates)
+        if (annotations[name] !== stored)
+          throw denied(request, `the annotation ${name} is set by the multi-cluster controllers`);
+      const isCounted = gates.every(([, stored]) => stored !== undefined);
+      if (!isCounted && isCustom(request)) await checkTemplates(request, object, old, client());
+    },
+  };
+}
+
+const uncountedKinds = [replicaSets, replicationControllers].map(nameOf);
+/** The kinds of Kubernetes that create Pods, and kinds of ours. */
+const workloadKinds: ReadonlySet<string> = new Set([
+  ...[...apiAccessResources, clusterDaemonSets].map(nameOf),
+  ...uncountedKinds,
+]);
+
+type GroupResource = Pick<AdmissionRequest, "group" | "resource">;
+
+/** Kubernetes' own groups that create Pods have no dot, groups of custom kinds have one. */
+function isWorkload(request: GroupResource): boolean {
+  return request.group.includes(".") || workloadKinds.has(nameOf(request));
+}
+
+function isCustom(request: GroupResource): boolean {
+  return !workloadKinds.has(nameOf(request));
+}
+
+function nameOf({ group, resource }: GroupResource): string {
+  return `${resource}.${group}`;
+}
+
+/** No coordinator reserves resources of ReplicaSets and ReplicationControllers. */
+function checkController(request: AdmissionRequest, object: JsonObject): void {
+  if (!uncountedKinds.includes(nameOf(request)) || targetsOf(object).size === 0) return;
+  const { kind } = request;
+  throw denied(request, `a ${kind} is not assigned to clusters; assign a Deployment instead`);
+}
+
+/** Whether a WorkloadStrategy of the logical cluster says what objects of a custom kind run. */
+async function hasStrategy(request: AdmissionRequest, client: Client): Promise<boolean> {
+  const { cluster, signal } = request;
+  const strategies = client.inCluster(cluster).resource(workloadStrategies);
+  const { items, metadata } = await strategies.list({ limit: strategiesMax, signal });
+  return (
+    Boolean(metadata.continue) ||
+    items.some(
+      ({ spec: { group = "", resource } }) => nameOf({ group, resource }) === nameOf(request),
+    )
+  );
+}
+
+/** A logical cluster with more WorkloadStrategies has one for every kind. */
+const strategiesMax = 500;
+
+/** Pods that an object brings along are counted, or the object is assigned to no cluster. */
+async function checkTemplates(
+  request: AdmissionRequest,
+  object: JsonObject,
+  old: JsonObject | undefined,
+  client: Client,
+): Promise<void> {
+  const { apiVersion: _v, kind: _k, metadata: _m, status: _s, ...content } = object;
+  const isSame =
+    old !== undefined &&
+    jsonEqual(placementOf(object), placementOf(old)) &&
+    Object.entries(content).every(([member, value]) => jsonEqual(value, old[member] ?? null));
+  if (isSame || !(await runYielding(holdsPodTemplate(content)))) return;
+  if (await hasStrategy(request, client)) return;
+  throw denied(
+    request,
+    `no WorkloadStrategy says how many Pods a ${request.kind} runs, and it is assigned to a cluster by a label; create a WorkloadStrategy with a podTemplatePath`,
+  );
+}
+
+/** Whether there is the spec of a Pod anywhere in the value: containers, in a list. */
+function* holdsPodTemplate(content: JsonValue): Resumable<boolean> {
+  const remaining = [content];
+  for (let value = remaining.pop(); value !== undefined; value = remaining.pop()) {
+    yield;
+    if (typeof value !== "object" || value === null) continue;
+    const containers = isJsonObject(value) ? value["containers"] : undefined;
+    if (Array.isArray(containers) && containers.some((one: JsonValue) => isJsonObject(one)))
+      return true;
+    for (const member of Object.values(value)) remaining.push(member);
+  }
+  return false;
 }
 
 function checkOwner(
@@ -85,18 +171,6 @@ function checkOwner(
     request,
     `the label ${ownedByLabels[0]} is set by the multi-cluster controllers; create the workload without it`,
   );
-}
-
-function checkGates(
-  request: AdmissionRequest,
-  object: JsonObject,
-  old: JsonObject | undefined,
-): void {
-  if (request.resource === replicaSets.resource) return;
-  const annotations = stringsOf(object, "annotations");
-  for (const [name, stored] of gatesOf(object, old))
-    if (annotations[name] !== stored)
-      throw denied(request, `the annotation ${name} is set by the multi-cluster controllers`);
 }
 
 /**
@@ -141,21 +215,33 @@ function copyIsWritten(request: AdmissionRequest): Error {
 }
 
 /**
- * The gates of a workload that labels assign, and their stored values: closed in a cluster to which
- * the workload was not assigned before. A per-cluster object has none.
+ * The gates of an object that labels or finalizers relate to clusters, and their stored values:
+ * closed where a workload was not before. A per-cluster object has none.
  */
-function gatesOf(
+async function gatesOf(
+  request: AdmissionRequest,
   object: JsonObject,
   old: JsonObject | undefined,
-): readonly (readonly [name: string, stored: string | undefined])[] {
-  const labels = stringsOf(object, "labels");
-  if (ownerOf(labels) !== undefined) return [];
-  const before = old === undefined ? new Set<string>() : assignedTargets(stringsOf(old, "labels"));
+  client: Client,
+): Promise<readonly (readonly [name: string, stored: string | undefined])[]> {
+  if (ownerOf(stringsOf(object, "labels")) !== undefined) return [];
+  if (uncountedKinds.includes(nameOf(request))) return [];
+  const before = old === undefined ? new Set<string>() : targetsOf(old);
+  const targets = [...targetsOf(object)];
+  const isNew = targets.some((target) => !before.has(target));
+  const isCounted = isNew && (!isCustom(request) || (await hasStrategy(request, client)));
   const stored = old === undefined ? {} : stringsOf(old, "annotations");
-  return [...assignedTargets(labels)].map((target) => {
+  return targets.map((target) => {
     const name = limitGateAnnotation(target);
-    return [name, before.has(target) ? stored[name] : closedLimitGate];
+    return [name, before.has(target) || !isCounted ? stored[name] : closedLimitGate];
   });
+}
+
+/** The clusters that may get the object, or have it. */
+function targetsOf(object: JsonObject): ReadonlySet<string> {
+  const labels = stringsOf(object, "labels");
+  const { finalizers } = (object["metadata"] ?? {}) as { finalizers?: readonly string[] };
+  return isUpsynced(labels) ? new Set() : relatedTargets({ labels, finalizers });
 }
 
 /** The clusters of an object, and what its spec is in each of them. */
@@ -164,11 +250,6 @@ function placementOf(object: JsonObject): JsonObject {
     .filter(([name]) => name.startsWith(specDiffAnnotationPrefix))
     .sort();
   return { targets: [...assignedTargets(stringsOf(object, "labels"))].sort(), diffs };
-}
-
-/** Members of `system:masters` are the server's own control loops, and operators. */
-function isControlLoop({ user }: AdmissionRequest): boolean {
-  return isSystemMaster(user);
 }
 
 function ownerOf(labels: StringMap): string | undefined {

@@ -40,6 +40,7 @@ export {
   isSharedFrom,
   isSharedTargetName,
   isSyncedNative,
+  isUpsynced,
   leaseMsDefault,
   leaseMsMax,
   leaseMsMin,

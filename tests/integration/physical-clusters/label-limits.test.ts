@@ -4,7 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { limitGateAnnotation, ownedByLabel, syncTargets } from "@kcp-ts/multicluster";
+import {
+  limitGateAnnotation,
+  ownedByLabel,
+  syncTargets,
+  workloadStrategies,
+} from "@kcp-ts/multicluster";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import * as builtIn from "@kcp-ts/sdk/kinds";
 import { deployment, deployments, eventually } from "./fixture.ts";
@@ -17,7 +22,41 @@ interface Event extends KubernetesObject {
   readonly involvedObject?: { readonly name?: string };
 }
 const events = defineResource<Event>(builtIn.events);
-const { replicaSets } = builtIn;
+const { replicaSets, replicationControllers } = builtIn;
+const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const widgets = defineResource<KubernetesObject & { readonly spec?: { readonly size?: number } }>({
+  group: "example.com",
+  version: "v1",
+  resource: "widgets",
+  kind: "Widget",
+  namespaced: true,
+});
+const widgetDefinition = {
+  metadata: { name: "widgets.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: "object", properties: { spec: open, status: open } } },
+      },
+    ],
+  },
+};
+const widgetStrategy = {
+  group: "example.com",
+  version: "v1",
+  resource: "widgets",
+  kind: "Widget",
+  strategy: "Divide",
+  replicasPath: "spec.size",
+  podTemplatePath: "spec.pods",
+} as const;
 const podsMax = 3;
 const limitReached = /pod limit reached: \d\/3 \(SyncTarget east\)$/;
 
@@ -33,6 +72,8 @@ async function start(t: import("node:test").TestContext) {
           "statefulsets.apps",
           "jobs.batch",
           "pods",
+          "replicationcontrollers",
+          "widgets.example.com",
         ],
       },
     },
@@ -203,6 +244,10 @@ describe("a workload that a label assigns to a cluster", () => {
     await eventually(() => stage.client.resource(replicaSets).list({ namespace }));
     const set = author.resource(replicaSets).create({ metadata, spec } as never);
     await assert.rejects(set, /a ReplicaSet is not assigned to clusters/);
+    const controller = author
+      .resource(replicationControllers)
+      .create({ metadata, spec: { ...spec, selector: { app: "set" } } } as never);
+    await assert.rejects(controller, /a ReplicationController is not assigned to clusters/);
   });
 
   it("is bounded with its spec diff, which is a part of what the cluster runs", async (t) => {
@@ -233,6 +278,107 @@ describe("a workload that a label assigns to a cluster", () => {
     await annotate("api", diffs(40));
     await untilRefused("api");
     assert.deepEqual(await inEast(), { api: 1, web: 2 });
+  });
+});
+
+/** A cluster that runs Widgets, and a tenant that is no administrator of the control plane. */
+async function startWithWidgets(t: import("node:test").TestContext) {
+  const { stage, east, untilRefused } = await start(t);
+  await east.client.resource(builtIn.customResourceDefinitions).create(widgetDefinition as never);
+  const user = { username: "alice", groups: ["system:kcp:admin"] };
+  const author = stage.plane.clientFor("root", user);
+  const inEast = async () => {
+    const { items } = await east.client.resource(widgets).list({});
+    return Object.fromEntries(items.map(({ metadata, spec }) => [metadata.name, spec?.size]));
+  };
+  const pods = { spec: { containers: [{ name: "main", image: "app:1" }] } };
+  const widget = (name: string, size: number, labels: object, metadata: object = {}) =>
+    ({ metadata: { name, namespace, labels, ...metadata }, spec: { size, pods } }) as never;
+  await eventually(() => author.resource(widgets).list({ namespace }));
+  await eventually(async () => {
+    const { status } = await stage.client.resource(syncTargets).get({ name: "east" });
+    assert.ok(status?.syncedResources?.includes("widgets.example.com"));
+  });
+  return { stage, author: author.resource(widgets), inEast, widget, untilRefused };
+}
+
+describe("an object of a custom kind that a label assigns to a cluster", () => {
+  for (const [label, value] of [
+    ["workload.kcp.io/cluster", "east"],
+    ["state.workload.kcp.io/east", "Sync"],
+  ] as const) {
+    it(`is not synced when it exceeds the limits, by the label ${label}`, async (t) => {
+      const { stage, author, inEast, widget, untilRefused } = await startWithWidgets(t);
+      const strategies = stage.client.resource(workloadStrategies);
+      await strategies.create({ metadata: { name: "widgets" }, spec: widgetStrategy });
+      await author.create(widget("huge", 50, { [label]: value }));
+      await untilRefused("huge");
+      await author.create(widget("small", 2, { [label]: value }));
+      await eventually(async () => assert.deepEqual(await inEast(), { small: 2 }));
+      // A scheduled workload gets what is left.
+      await stage.apply("web", 5);
+      await stage.untilShares("web", { east: 1 });
+      const scaled = { type: "merge", patch: { spec: { size: 40 } } } as const;
+      await author.patch({ namespace, name: "small" }, scaled);
+      await untilRefused("small");
+      assert.deepEqual(await inEast(), { small: 2 });
+    });
+  }
+
+  it("is no per-cluster object because its author says so", async (t) => {
+    const { stage, author, inEast, widget } = await startWithWidgets(t);
+    const strategies = stage.client.resource(workloadStrategies);
+    await strategies.create({ metadata: { name: "widgets" }, spec: widgetStrategy });
+    const labels = { "workload.kcp.io/cluster": "east", [ownedByLabel]: "anything" };
+    const creation = author.create(widget("huge", 50, labels));
+    await assert.rejects(creation, /owned-by is set by the multi-cluster controllers/);
+    await author.create(widget("plain", 50, {}));
+    const owned = { metadata: { labels: { [ownedByLabel]: "anything" } } };
+    const patch = author.patch({ namespace, name: "plain" }, { type: "merge", patch: owned });
+    await assert.rejects(patch, /owned-by is set by the multi-cluster controllers/);
+    // As a scheduled workload, it gets what the limits permit.
+    await eventually(async () => assert.deepEqual(await inEast(), { "plain--east": podsMax }));
+  });
+
+  it("needs a WorkloadStrategy when it holds a template of Pods", async (t) => {
+    const { author, inEast, widget } = await startWithWidgets(t);
+    const labels = { "workload.kcp.io/cluster": "east" };
+    const creation = author.create(widget("huge", 50, labels));
+    await assert.rejects(creation, /no WorkloadStrategy says how many Pods a Widget runs/);
+    const config = { metadata: { name: "config", namespace, labels }, spec: { size: 7 } };
+    await author.create(config as never);
+    await eventually(async () => assert.deepEqual(await inEast(), { config: 7 }));
+    const pods = { spec: { containers: [{ name: "main", image: "app:1" }] } };
+    const patch = author.patch(
+      { namespace, name: "config" },
+      { type: "merge", patch: { spec: { deep: [{ er: pods }] } } as never },
+    );
+    await assert.rejects(patch, /no WorkloadStrategy says how many Pods a Widget runs/);
+  });
+});
+
+describe("an object that no label assigns to a cluster", () => {
+  it("is not synced for a finalizer and a soft finalizer of the cluster", async (t) => {
+    const { stage, inEast } = await start(t);
+    const user = { username: "alice", groups: ["system:kcp:admin"] };
+    const author = stage.plane.clientFor("root", user).resource(deployments);
+    const { metadata, spec } = deployment("huge");
+    const held = {
+      ...metadata,
+      labels: { ...metadata.labels, "state.workload.kcp.io/east": "" },
+      finalizers: ["workload.kcp.io/syncer-east"],
+      annotations: {
+        "finalizers.workload.kcp.io/east": "mine",
+        [limitGateAnnotation("east")]: JSON.stringify({ generation: 1 }),
+      },
+    };
+    await eventually(() =>
+      author.create({ metadata: held, spec: { ...spec, replicas: 50 } } as never),
+    );
+    await stage.client.resource(deployments).create(assigned("small", 1));
+    await eventually(async () => assert.deepEqual(await inEast(), { small: 1 }));
+    const synced = await author.get({ namespace, name: "huge" });
+    assert.notEqual(synced.metadata.annotations?.[limitGateAnnotation("east")], '{"generation":1}');
   });
 });
 

@@ -57,7 +57,30 @@ describe("admission plugins", () => {
     ]);
     const request = requestFor("configmaps", "");
     assert.deepEqual(await calls(admission, request), stepsOf("creates"));
-    assert.equal(admission.mutates(request), true);
-    assert.equal(admission.mutates({ ...request, operation: "UPDATE" }), false);
+    assert.equal(admission.mutates(request, {}), true);
+    assert.equal(admission.mutates({ ...request, operation: "UPDATE" }, {}), false);
+  });
+
+  it("that are about marks are called for objects with labels or finalizers, and for subresources", async () => {
+    const admission = new Admission([recorder("marks", { isAboutMarks: true })]);
+    const request = requestFor("configmaps", "");
+    const plain = { metadata: { name: "a" } };
+    const marked = { metadata: { name: "a", labels: {} } };
+    const held = { metadata: { name: "a", finalizers: [] } };
+    const isValidated = async (object: object, old?: object, subresource = "") => {
+      seen.length = 0;
+      await admission.validate({ ...request, subresource }, object as never, old as never);
+      return seen.length === 1;
+    };
+    for (const [object, expected] of [
+      [plain, false],
+      [marked, true],
+      [held, true],
+    ] as const) {
+      assert.equal(admission.mutates(request, object), expected);
+      assert.equal(await isValidated(object), expected);
+      assert.equal(await isValidated(plain, object), expected);
+    }
+    assert.equal(await isValidated(plain, plain, "scale"), true);
   });
 });

@@ -110,6 +110,11 @@ export interface AdmissionPlugin {
    * nothing.
    */
   handles?(request: AdmissionRequest): boolean;
+  /**
+   * Whether the plugin ignores objects without labels and finalizers when they are created or
+   * updated: such a write costs nothing, and its object is not copied.
+   */
+  readonly isAboutMarks?: boolean;
   /** Runs before the object is prepared. */
   admit?(request: AdmissionRequest): Promise<void> | void;
   /**
@@ -172,8 +177,10 @@ export class Admission {
   }
 
   /** Whether any plugin may change the object: if not, the object need not be copied. */
-  mutates(request: AdmissionRequest): boolean {
-    return this.#stepsFor(request).mutating.some((plugin) => plugin.handles?.(request) ?? true);
+  mutates(request: AdmissionRequest, object: JsonObject): boolean {
+    return this.#stepsFor(request).mutating.some(
+      (plugin) => concerns(plugin, request, object) && (plugin.handles?.(request) ?? true),
+    );
   }
 
   /** Whether any plugin looks at the object that would be stored, or deleted. */
@@ -194,7 +201,8 @@ export class Admission {
   ): Promise<void> {
     const sent = shallowCopy(draft);
     for (const plugin of this.#stepsFor(request).mutating) {
-      if (plugin.handles?.(request) !== false) await plugin.mutate(request, draft, old);
+      if (concerns(plugin, request, draft) && plugin.handles?.(request) !== false)
+        await plugin.mutate(request, draft, old);
     }
     request.sent = isSame(draft, sent) ? undefined : sent;
   }
@@ -205,7 +213,8 @@ export class Admission {
     old: JsonObject | undefined,
   ): Promise<void> {
     for (const plugin of this.#stepsFor(request).validating) {
-      if (plugin.handles?.(request) !== false) await plugin.validate(request, object, old);
+      if (concerns(plugin, request, object, old) && plugin.handles?.(request) !== false)
+        await plugin.validate(request, object, old);
     }
   }
 
@@ -213,6 +222,19 @@ export class Admission {
     for (const plugin of this.#stepsFor(request).rollingBack)
       if (plugin.handles?.(request) !== false) await plugin.rollback(request);
   }
+}
+
+/** A subresource may have a kind of its own, which shows neither: Scale. */
+function concerns(
+  { isAboutMarks }: AdmissionPlugin,
+  { subresource }: AdmissionRequest,
+  { metadata }: JsonObject,
+  old?: JsonObject,
+): boolean {
+  if (isAboutMarks !== true || subresource !== "") return true;
+  const { labels, finalizers } = (metadata ?? {}) as JsonObject;
+  const before = (old?.["metadata"] ?? {}) as JsonObject;
+  return (labels ?? finalizers ?? before["labels"] ?? before["finalizers"]) !== undefined;
 }
 
 function nameOf({ group, resource }: Pick<AdmissionRequest, "group" | "resource">): string {

@@ -190,7 +190,7 @@ export function withMutatingAdmission(
     const wanted = await build(old);
     if (old !== undefined && present instanceof HandlerAdmissionRequest)
       present.checkSent(wanted, old);
-    if (!admission.mutates(present)) return wanted;
+    if (!admission.mutates(present, wanted)) return wanted;
     const draft = isLargeObject(wanted)
       ? await runYielding(cloneResumable<MutableObject>(wanted))
       : cloneJson<MutableObject>(wanted);

@@ -104,7 +104,7 @@ async function writeView(
       const owned = await applied?.(present);
       const wanted: Draft =
         change === undefined ? { ...view.read(owned ?? present, "change") } : await change(shown);
-      if (dependencies.admission.mutates(admitted))
+      if (dependencies.admission.mutates(admitted, wanted))
         await dependencies.admission.mutate(admitted, wanted, shown);
       checkAddress(handled, wanted, "update");
       return withVersion(view.write(owned ?? present, wanted), wanted, present);

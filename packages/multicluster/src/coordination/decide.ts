@@ -387,7 +387,7 @@ function schedulingResultOf(
 export function schedulableOf(strategy: Strategy, workload: Workload): Schedulable {
   return schedulableWorkloadOf(workload, {
     resource: formatGroupResource(strategy.copies),
-    template: podTemplateOf(strategy.workloads, workload),
+    template: (strategy.podTemplate ?? podTemplateOf.bind(undefined, strategy.workloads))(workload),
   });
 }
 

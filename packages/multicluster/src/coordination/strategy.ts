@@ -37,6 +37,8 @@ export interface Strategy {
    */
   accept(object: KubernetesObject): Workload | undefined;
   acceptCopy(object: KubernetesObject): Workload | undefined;
+  /** The template of the Pods that each replica runs, where its kind does not define it. */
+  podTemplate?(workload: Workload): JsonObject | undefined;
   /** The replicas that the workload requests. */
   desiredReplicas(workload: Workload): number;
   shareOf(copy: Workload): CopyShare;

@@ -23,6 +23,7 @@ import {
 } from "@kcp-ts/sdk";
 import type { SyncRules } from "../api/index.ts";
 import {
+  assignedTargets,
   attachedInClusterAnnotation,
   diffHash,
   isWithinLimits,
@@ -141,7 +142,9 @@ export class DownSync {
     const gate = volumeGateOf(known, synced.resource, target);
     if (gate === "stopped") return this.#stop(key);
     const isBeyondLimits = !isWithinLimits(known.metadata, target);
-    const isClosed = gate === "closed" || isBeyondLimits;
+    // Soft finalizers keep what is in the cluster; they bring nothing there.
+    const isKept = !assignedTargets(known.metadata.labels).has(target);
+    const isClosed = gate === "closed" || isBeyondLimits || isKept;
     if (isClosed && view.downstreamObject(key) === undefined) return done;
     const upstream = await this.#hold(key, known);
     if (synced.resource.namespaced) await namespaces.ensure(key);

@@ -21,6 +21,7 @@ import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type ConditionInput, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { WorkloadStrategy, WorkloadStrategySpec } from "../../api/index.ts";
 import { checkedReferences, podTemplateReferences } from "../custom-references.ts";
+import { templateAt } from "../pod-template.ts";
 import { clusterByClusterRollout } from "../rollout/cluster-by-cluster-rollout.ts";
 import {
   type AggregationInput,
@@ -103,6 +104,7 @@ export function resourceOf({ group = "", version, resource, kind }: WorkloadStra
 function strategyOf(spec: WorkloadStrategySpec, programs: CompiledExpressions): Strategy {
   const resource = resourceOf(spec);
   const path = spec.strategy === "Divide" ? (spec.replicasPath ?? "").split(".") : undefined;
+  const templatePath = (spec.podTemplatePath ?? "spec.template").split(".");
   const replicas = (object: Workload) => (path === undefined ? 1 : countAt(object, path));
   return {
     name: formatGroupResource(resource),
@@ -111,6 +113,8 @@ function strategyOf(spec: WorkloadStrategySpec, programs: CompiledExpressions): 
     copies: resource,
     accept: (object) => acceptable(object, path),
     acceptCopy: (object) => acceptable(object, path),
+    podTemplate: (workload) =>
+      templateAt(workload, templatePath) ?? (path === undefined ? undefined : unknownPod),
     desiredReplicas: (workload) => replicas(workload) ?? 1,
     shareOf: (copy) => ({ replicas: replicas(copy) ?? 1 }),
     statusReportOf: (copy) => ({
@@ -129,6 +133,9 @@ function strategyOf(spec: WorkloadStrategySpec, programs: CompiledExpressions): 
       ),
   };
 }
+
+/** A replica without a template counts as one Pod. */
+const unknownPod = { spec: {} };
 
 function rollingOf(path: readonly string[] | undefined, available: Program | undefined) {
   return clusterByClusterRollout({
