@@ -2,7 +2,7 @@
 import type { Resource, TableColumn as ServerColumn } from "@kcp-ts/sdk/client";
 import { clusterAnnotation } from "@kcp-ts/sdk/client";
 import type { LiveTable, LiveTableRow } from "@kcp-ts/sdk/informer";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import {
   ageText,
   DataTable,
@@ -39,6 +39,7 @@ export function ObjectTable(props: ObjectTableProps) {
     namespace: resource.namespaced ? ns : undefined,
   });
   const [pageError, setPageError] = useState<unknown>(undefined);
+  const rows = useRows(live, query);
   const { lastError, hasSynced } = live?.health ?? {};
   if (live === undefined || (!hasSynced && live.rows.length === 0))
     return lastError === undefined ? (
@@ -46,7 +47,6 @@ export function ObjectTable(props: ObjectTableProps) {
     ) : (
       <ErrorNotice error={lastError} />
     );
-  const rows = selectRows(live.columns, live.rows, query);
   const shown = live.columns
     .map((column, at) => ({ ...column, at }))
     .filter(({ priority = 0 }) => priority === 0);
@@ -98,6 +98,15 @@ export function ObjectTable(props: ObjectTableProps) {
       )}
     </>
   );
+}
+
+function useRows(
+  live: LiveTable | undefined,
+  query: ObjectTableProps["query"],
+): readonly LiveTableRow[] {
+  const shown = useRef<readonly LiveTableRow[]>([]);
+  shown.current = selectRows(live?.columns ?? [], live?.rows ?? [], query, shown.current);
+  return shown.current;
 }
 
 /** A minus in front of the column sorts downwards. */

@@ -56,6 +56,18 @@ describe("rows of a list", () => {
     assert.deepEqual(names({ sort: "Age" }), ["a-2", "b", "a-10"]);
   });
 
+  it("are in one order, whatever was shown before", () => {
+    const equal = ["c", "a", "b"].map((name) => row(name, "1/1", "Running", 0, "01"));
+    const sorted = ["a", "b", "c"];
+    for (const before of [[], equal, equal.slice(1), [...equal, row("gone", "", "", 0, "01")]])
+      assert.deepEqual(
+        selectRows(columns, equal, { sort: "-Status" }, before).map(({ cells }) => cells[0]),
+        sorted,
+      );
+    const [changed] = selectRows(columns, [row("a", "0/1", "", 1, "01")], { sort: "Name" }, equal);
+    assert.equal(changed?.cells[1], "0/1", "the row as it is now");
+  });
+
   it("columns are as wide as what they hold, within bounds", () => {
     assert.equal(columnWidth("Status", 2, rows), 18);
     assert.equal(columnWidth("x", 0, [row("n".repeat(9999), "", "", 0, "01")]), 50);

@@ -30,10 +30,15 @@ export function looksWrong(columns: readonly TableColumn[], cells: readonly Json
   });
 }
 
+/**
+ * `before` is what was shown before: a row that changes seldom moves, and rows that are almost in
+ * order are sorted in one walk over them.
+ */
 export function selectRows(
   columns: readonly TableColumn[],
   rows: readonly LiveTableRow[],
   { name = "", wrong, sort = "" }: RowQuery,
+  before: readonly LiveTableRow[] = [],
 ): readonly LiveTableRow[] {
   const shown =
     name === "" && wrong !== "true"
@@ -49,12 +54,32 @@ export function selectRows(
   const value = (row: LiveTableRow): JsonValue =>
     isAge ? -Date.parse(row.metadata.creationTimestamp ?? "") : (row.cells[column] ?? "");
   const factor = sort.startsWith("-") ? -1 : 1;
-  return [...shown].sort((a, b) => factor * compare(value(a), value(b)));
+  return inOrderOf(before, shown)
+    .map((row) => ({ row, value: value(row) }))
+    .sort((a, b) => factor * compare(a.value, b.value) || (a.row.key < b.row.key ? -1 : 1))
+    .map(({ row }) => row);
 }
+
+/** The rows, as far as they were there before in that order. */
+function inOrderOf(
+  before: readonly LiveTableRow[],
+  rows: readonly LiveTableRow[],
+): readonly LiveTableRow[] {
+  if (before.length === 0) return rows;
+  const left = new Map(rows.map((row) => [row.key, row]));
+  const known = before.flatMap(({ key }) => {
+    const row = left.get(key);
+    left.delete(key);
+    return row === undefined ? [] : [row];
+  });
+  return [...known, ...left.values()];
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
 
 function compare(a: JsonValue, b: JsonValue): number {
   if (typeof a === "number" && typeof b === "number") return a - b;
-  return String(a).localeCompare(String(b), "en", { numeric: true });
+  return collator.compare(String(a), String(b));
 }
 
 const widthMax = 48;
