@@ -36,7 +36,7 @@ export const trafficDefaults: TrafficLimits = {
   fairness: true,
   requestsInFlightMax: 400,
   mutatingRequestsInFlightMax: 200,
-  watchesPerClusterMax: 0,
+  watchesPerClusterMax: 20_000,
   watchesPerUserMax: 0,
   unreadBytesPerClusterMax: unreadLimits.bytesPerTenantMax,
   unreadBytesMax: unreadLimits.bytesMax,

@@ -48,7 +48,11 @@ export function addTrafficFlags(command: Command): Command {
   const count = countFlags(command);
   count("--max-requests-inflight", "maximum read requests in flight, together with the next", 400);
   count("--max-mutating-requests-inflight", "maximum mutating requests in flight", 200);
-  count("--max-watches-per-cluster", "maximum watches of a logical cluster; 0 is unlimited", 0);
+  count(
+    "--max-watches-per-cluster",
+    "maximum watches of a logical cluster; 0 is unlimited",
+    traffic.watchesPerClusterMax,
+  );
   count("--max-watches-per-user", "the same, of one user in it; 0 is unlimited", 0);
   count(
     "--max-unread-watch-bytes-per-cluster",

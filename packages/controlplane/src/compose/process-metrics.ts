@@ -13,7 +13,7 @@ export function startProcessMetrics(options: ControlPlaneOptions, started: Start
       audit: audit.policyFile !== undefined,
       "encryption-at-rest": options.encryptionProviderConfig !== undefined,
       "durable-storage": storage.kind !== "memory",
-      "limits-per-cluster": traffic.watchesPerClusterMax > 0 || traffic.objectsPerClusterMax > 0,
+      "limits-per-cluster": traffic.watchesPerClusterMax > 0 && traffic.objectsPerClusterMax > 0,
       "priority-and-fairness": traffic.fairness,
       "private-webhook-addresses-denied": options.webhookDenyPrivateAddresses === true,
     },
