@@ -10,12 +10,14 @@ import {
   Field,
   KubectlLine,
   Loading,
+  Part,
   shellLine,
   Tone,
 } from "../elements/index.ts";
-import { nameSelector, now, useAccess, useLiveObjects, useResource } from "../live/index.ts";
+import { accessTo, nameSelector, now, useLiveObjects, useResource } from "../live/index.ts";
 import { formatRoute, goTo, route as place, setQuery } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import type { ScreenProps } from "./console.tsx";
 import { DeleteObject } from "./delete-object.tsx";
 import { Editor } from "./editor.tsx";
@@ -52,7 +54,6 @@ function OneObject({ route, resource }: ScreenProps & { readonly resource: ApiRe
     fieldSelector: nameSelector(name),
   });
   const object = live?.objects[0];
-  const { lastError, hasSynced } = live?.health ?? {};
   const tab = query["tab"] ?? "";
   const title = [namespace, name].filter(Boolean).join("/");
   const flags = namespace === undefined ? [] : ["-n", namespace];
@@ -84,11 +85,11 @@ function OneObject({ route, resource }: ScreenProps & { readonly resource: ApiRe
         ))}
       </div>
       {object === undefined ? (
-        <Missing
-          error={lastError}
-          isAbsent={hasSynced === true}
-          what={`${resource.kind} ${title}`}
-        />
+        <Part of={live} what={`${resource.kind} ${title}`}>
+          <ErrorNotice
+            error={new Error(`${resource.kind} ${title} does not exist, or no longer does.`)}
+          />
+        </Part>
       ) : tab === "yaml" ? (
         <Editor key={object.metadata.uid} cluster={cluster} resource={resource} object={object} />
       ) : (
@@ -96,12 +97,6 @@ function OneObject({ route, resource }: ScreenProps & { readonly resource: ApiRe
       )}
     </>
   );
-}
-
-function Missing({ error, isAbsent, what }: { error: unknown; isAbsent: boolean; what: string }) {
-  if (error !== undefined && !isAbsent) return <ErrorNotice error={error} />;
-  if (!isAbsent) return <Loading what={what} />;
-  return <ErrorNotice error={new Error(`${what} does not exist, or no longer does.`)} />;
 }
 
 const workloadKinds = new Set(["Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"]);
@@ -123,9 +118,7 @@ function Actions({ cluster, resource, object }: ObjectProps) {
   const client = useSession().clientIn(cluster);
   const [isDeleting, setDeleting] = useState(false);
   const { name, namespace } = object.metadata;
-  const { group, kind } = resource;
-  const access = { group, resource: resource.resource, namespace, name, verb: "delete" };
-  const mayDelete = useAccess(client, access);
+  const { kind } = resource;
   const placement = `${kind.toLowerCase()}-${name}`;
   return (
     <>
@@ -156,15 +149,14 @@ function Actions({ cluster, resource, object }: ObjectProps) {
           Placement
         </a>
       ) : null}
-      <button
-        type="button"
+      <ActionButton
+        client={client}
+        access={accessTo(resource, "delete", object.metadata)}
         class="danger"
-        disabled={mayDelete !== true}
-        title={mayDelete === false ? `You may not delete ${resource.resource} here` : undefined}
         onClick={() => setDeleting(true)}
       >
         Delete…
-      </button>
+      </ActionButton>
       {isDeleting ? (
         <DeleteObject
           cluster={cluster}

@@ -3,7 +3,14 @@
 import { resourceQuotas } from "@kcp-ts/sdk/kinds";
 import { samplesOf } from "@kcp-ts/sdk/metrics";
 import { useState } from "preact/hooks";
-import { ErrorNotice, KubectlLine, Loading, parseQuantity, shellLine } from "../elements/index.ts";
+import {
+  ErrorNotice,
+  KubectlLine,
+  Loading,
+  Part,
+  parseQuantity,
+  shellLine,
+} from "../elements/index.ts";
 import { useLiveObjects, useLoaded, useResources } from "../live/index.ts";
 import { formatRoute } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
@@ -105,7 +112,6 @@ function CountTable({ cluster, shown, total }: CountTableProps) {
 
 function Quotas({ cluster }: PlaceProps) {
   const live = useLiveObjects(useSession().clientIn(cluster), resourceQuotas);
-  const { hasSynced, lastError } = live?.health ?? {};
   const rows = (live?.objects ?? []).flatMap(({ metadata, status = {} }) =>
     Object.entries(status.hard ?? {}).map(([resource, hard]) => ({
       key: `${metadata.namespace}/${metadata.name} ${resource}`,
@@ -118,10 +124,9 @@ function Quotas({ cluster }: PlaceProps) {
   return (
     <section class="block" aria-labelledby="quotas">
       <h2 id="quotas">Quotas</h2>
-      {hasSynced !== true && lastError !== undefined ? <ErrorNotice error={lastError} /> : null}
-      {hasSynced === true && rows.length === 0 ? (
-        <p class="quiet">No ResourceQuota limits this workspace.</p>
-      ) : null}
+      <Part of={live} what="the quotas">
+        {rows.length === 0 ? <p class="quiet">No ResourceQuota limits this workspace.</p> : null}
+      </Part>
       {rows.length === 0 ? null : (
         <table class="small">
           <thead>
