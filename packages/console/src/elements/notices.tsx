@@ -3,6 +3,8 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
+import { LongText } from "./long-text.tsx";
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -22,7 +24,9 @@ export function ErrorNotice({ error, what = "this" }: ErrorNoticeProps) {
   return (
     <div class="notice bad" role="alert">
       <strong>{title}</strong>
-      <span dir="auto">{messageOf(error)}</span>
+      <span>
+        <LongText text={messageOf(error)} charactersMax={2000} />
+      </span>
     </div>
   );
 }

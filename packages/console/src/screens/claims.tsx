@@ -224,7 +224,9 @@ function Revealed({ cluster, claim, labels }: RevealedProps) {
       )}
       <ul class="names">
         {items.map(({ metadata: one }) => (
-          <li key={one.uid}>{[one.namespace, one.name].filter(Boolean).join("/")}</li>
+          <li key={one.uid}>
+            <bdi>{[one.namespace, one.name].filter(Boolean).join("/")}</bdi>
+          </li>
         ))}
       </ul>
       {count > items.length ? <p>{`and ${count - items.length} more`}</p> : null}

@@ -6,7 +6,7 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import type { DynamicObject } from "@kcp-ts/sdk/client";
 import { resourcePath } from "@kcp-ts/sdk/client";
 import { useState } from "preact/hooks";
-import { ErrorNotice } from "../elements/index.ts";
+import { ErrorNotice, LongYaml } from "../elements/index.ts";
 import { accessTo } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
 import { DiffView, formatYaml, YamlField } from "../yaml-help/index.ts";
@@ -87,9 +87,7 @@ function Reader({ cluster, resource, object, isWritten, onEdit }: ReaderProps) {
         </label>
         {isWritten ? <span role="status">Written.</span> : null}
       </div>
-      <pre class="yaml" tabIndex={0}>
-        {yamlOf(object, withManagers)}
-      </pre>
+      <LongYaml text={yamlOf(object, withManagers)} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** Events about an object, the newest first. */
 import { events } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
-import { ageText, Part, Tone } from "../elements/index.ts";
+import { ageText, LongText, Part, Tone } from "../elements/index.ts";
 import { now, useLiveObjects } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
 import type { ObjectProps } from "./object.tsx";
@@ -67,8 +67,8 @@ function EventTable({ of }: { readonly of: readonly EventAt[] }) {
                 <Tone word={event.type ?? ""} />
               </td>
               <td>{event.reason}</td>
-              <td class="wide" dir="auto">
-                {event.message}
+              <td class="wide">
+                <LongText text={event.message ?? ""} />
               </td>
             </tr>
           ))}

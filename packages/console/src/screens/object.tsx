@@ -10,8 +10,10 @@ import {
   Field,
   KubectlLine,
   Loading,
+  LongText,
   Part,
   shellLine,
+  Tabs,
   Tone,
 } from "../elements/index.ts";
 import { accessTo, nameSelector, now, useLiveObjects, useResource } from "../live/index.ts";
@@ -54,7 +56,6 @@ function OneObject({ route, resource }: ScreenProps & { readonly resource: ApiRe
     fieldSelector: nameSelector(name),
   });
   const object = live?.objects[0];
-  const tab = query["tab"] ?? "";
   const title = [namespace, name].filter(Boolean).join("/");
   const flags = namespace === undefined ? [] : ["-n", namespace];
   const kind = resource.group === "" ? resource.resource : `${resource.resource}.${resource.group}`;
@@ -71,30 +72,24 @@ function OneObject({ route, resource }: ScreenProps & { readonly resource: ApiRe
         )}
       </header>
       <KubectlLine line={line} />
-      <div class="tabs" role="tablist">
-        {tabs.map(([key, text]) => (
-          <button
-            key={key}
-            type="button"
-            role="tab"
-            aria-selected={tab === key}
-            onClick={() => setQuery({ tab: key })}
-          >
-            {text}
-          </button>
-        ))}
-      </div>
-      {object === undefined ? (
-        <Part of={live} what={`${resource.kind} ${title}`}>
-          <ErrorNotice
-            error={new Error(`${resource.kind} ${title} does not exist, or no longer does.`)}
-          />
-        </Part>
-      ) : tab === "yaml" ? (
-        <Editor key={object.metadata.uid} cluster={cluster} resource={resource} object={object} />
-      ) : (
-        <Overview cluster={cluster} resource={resource} object={object} />
-      )}
+      <Tabs
+        label={title}
+        tabs={tabs}
+        chosen={query["tab"] ?? ""}
+        onChoose={(tab) => setQuery({ tab })}
+      >
+        {object === undefined ? (
+          <Part of={live} what={`${resource.kind} ${title}`}>
+            <ErrorNotice
+              error={new Error(`${resource.kind} ${title} does not exist, or no longer does.`)}
+            />
+          </Part>
+        ) : query["tab"] === "yaml" ? (
+          <Editor key={object.metadata.uid} cluster={cluster} resource={resource} object={object} />
+        ) : (
+          <Overview cluster={cluster} resource={resource} object={object} />
+        )}
+      </Tabs>
     </>
   );
 }
@@ -194,7 +189,11 @@ function Overview(props: ObjectProps) {
           )}
           {facts.map(([name, value]) => (
             <Field key={name} name={name}>
-              <Tone word={String(value)} />
+              {String(value).length < 100 ? (
+                <Tone word={String(value)} />
+              ) : (
+                <LongText text={String(value)} />
+              )}
             </Field>
           ))}
           <Field name="Age">{ageText(metadata.creationTimestamp, now.value)}</Field>
@@ -228,8 +227,6 @@ function Overview(props: ObjectProps) {
   );
 }
 
-const valueCharactersMax = 200;
-
 function Pairs({ pairs = {} }: { readonly pairs?: Readonly<Record<string, string>> | undefined }) {
   const entries = Object.entries(pairs);
   if (entries.length === 0) return <span class="quiet">none</span>;
@@ -238,8 +235,8 @@ function Pairs({ pairs = {} }: { readonly pairs?: Readonly<Record<string, string
       {entries.map(([key, value]) => (
         <li key={key}>
           <code>{key}</code>
-          <span dir="auto">
-            {value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value}
+          <span>
+            <LongText text={value} charactersMax={200} />
           </span>
         </li>
       ))}

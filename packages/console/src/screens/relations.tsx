@@ -24,7 +24,8 @@ export function Owners({ cluster, object }: ObjectProps) {
           return (
             <li key={uid}>
               <a href={formatRoute({ screen: "object", cluster, resource, namespace, name })}>
-                {`${kind} ${name}`}
+                {`${kind} `}
+                <bdi>{name}</bdi>
               </a>
             </li>
           );
@@ -173,7 +174,8 @@ function Owned({ cluster, owner, owned, above }: OwnedProps) {
               name,
             })}
           >
-            {`${resource.kind} ${name}`}
+            {`${resource.kind} `}
+            <bdi>{name}</bdi>
           </a>
           <Owned
             cluster={cluster}

@@ -5,6 +5,7 @@ import { samplesOf } from "@kcp-ts/sdk/metrics";
 import { useState } from "preact/hooks";
 import {
   ErrorNotice,
+  formatQuantity,
   KubectlLine,
   Loading,
   Part,
@@ -167,7 +168,13 @@ const tops = [
   ["kcp_top_tenant_requests", "Requests"],
   ["kcp_top_tenant_throttled_requests", "Throttled (429)"],
   ["kcp_top_tenant_watches", "Watches opened"],
+  ["kcp_top_tenant_stored_objects", "Objects"],
+  ["kcp_top_tenant_stored_bytes", "Bytes"],
 ] as const;
+
+function isBytes(column: number): boolean {
+  return tops[column]?.[1] === "Bytes";
+}
 
 /** Of the whole server: reading it halves the recent counts, so it is read on request. */
 function Busiest() {
@@ -193,13 +200,23 @@ function Busiest() {
         </button>
       </header>
       <p class="quiet">
-        Recent counts: the server halves them each time somebody reads its metrics. Requests are a
-        sample of one in 64.
+        The ten largest of each column. Requests, throttled requests and watches are recent counts:
+        the server halves them each time somebody reads its metrics, and requests are a sample of
+        one in 64. Objects and bytes are those that are stored.
       </p>
       {error !== undefined ? <ErrorNotice error={error} /> : null}
       {asked > 0 && result === undefined && error === undefined ? (
         <Loading what="the metrics" />
       ) : null}
+      {result === undefined || result.some(({ values }) => (values.at(-1) ?? 0) > 0) ? null : (
+        <>
+          <p>
+            The server has counted no bytes: it counts those of workspaces with a limit, from their
+            first write on.
+          </p>
+          <KubectlLine line="kcp start --logical-cluster-total-bytes-limit 1000000000" />
+        </>
+      )}
       {result === undefined ? null : (
         <table class="small">
           <thead>
@@ -220,7 +237,7 @@ function Busiest() {
                 </th>
                 {values.map((value, at) => (
                   <td key={at} class="number">
-                    {value === 0 ? "–" : Math.round(value)}
+                    {value === 0 ? "–" : formatQuantity(Math.round(value), isBytes(at))}
                   </td>
                 ))}
               </tr>
