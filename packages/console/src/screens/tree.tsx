@@ -77,12 +77,13 @@ function useLevels(current: string, open: ReadonlySet<string>) {
   return { levels, start, retry: (path: string) => set(path, () => undefined) };
 }
 
-export function Tree({ current }: { readonly current: string }) {
+/** The rows of the tree, and the one that arrows have chosen: that of the page at first. */
+function useTree(current: string) {
   const root = current === "*" ? "root" : (current.split(":")[0] as string);
-  const scroller = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const { levels, start, retry } = useLevels(current, open);
   const [chosen, setChosen] = useState<string | undefined>(undefined);
+  const loaded = useLevels(current, open);
+  const { levels } = loaded;
   useEffect(() => {
     setChosen(undefined);
     setOpen((now) => new Set([...now, ...pathsTo(current === "*" ? root : current)]));
@@ -96,6 +97,20 @@ export function Tree({ current }: { readonly current: string }) {
     () => (chosen === undefined ? currentAt : rows.findIndex((row) => keyOf(row) === chosen)),
     [rows, chosen, currentAt],
   );
+  const toggle = (path: string) => {
+    setOpen((now) => {
+      const next = new Set(now);
+      if (!next.delete(path)) next.add(path);
+      return next;
+    });
+  };
+  return { ...loaded, rows, chosen, setChosen, currentAt, active, toggle };
+}
+
+export function Tree({ current }: { readonly current: string }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const tree = useTree(current);
+  const { rows, levels, chosen, currentAt, active, toggle, start, retry } = tree;
   const { drawn, pageRows } = useVirtualRows(scroller, rows.length, rowPixels, active);
   useEffect(() => {
     if (currentAt >= 0) scrollToRow(scroller, currentAt, rowPixels);
@@ -111,15 +126,8 @@ export function Tree({ current }: { readonly current: string }) {
   const move = (to: number) => {
     const row = rows[to];
     if (row === undefined) return;
-    setChosen(keyOf(row));
+    tree.setChosen(keyOf(row));
     scrollToRow(scroller, to, rowPixels);
-  };
-  const toggle = (path: string) => {
-    setOpen((now) => {
-      const next = new Set(now);
-      if (!next.delete(path)) next.add(path);
-      return next;
-    });
   };
   const onKey = (event: TargetedKeyboardEvent<HTMLElement>) => {
     const at = Math.max(0, active);

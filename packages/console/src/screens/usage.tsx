@@ -217,44 +217,52 @@ function Busiest() {
           <KubectlLine line="kcp start --logical-cluster-total-bytes-limit 1000000000" />
         </>
       )}
-      {result === undefined ? null : (
-        <table class="small">
-          <thead>
-            <tr>
-              <th scope="col">Logical cluster</th>
-              {tops.map(([name, title]) => (
-                <th key={name} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {result.map(({ cluster, values }) => (
-              <tr key={cluster}>
-                <th scope="row">
-                  <a href={formatRoute({ screen: "usage", cluster })}>{cluster}</a>
-                </th>
-                {values.map((value, at) => (
-                  <td key={at} class="number">
-                    {value === 0 ? "–" : formatQuantity(Math.round(value), isBytes(at))}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      {result === undefined ? null : <BusiestTable rows={result} />}
     </section>
+  );
+}
+
+function BusiestTable({ rows }: { readonly rows: readonly BusyRow[] }) {
+  return (
+    <table class="small">
+      <thead>
+        <tr>
+          <th scope="col">Logical cluster</th>
+          {tops.map(([name, title]) => (
+            <th key={name} scope="col">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ cluster, values }) => (
+          <tr key={cluster}>
+            <th scope="row">
+              <a href={formatRoute({ screen: "usage", cluster })}>{cluster}</a>
+            </th>
+            {values.map((value, at) => (
+              <td key={at} class="number">
+                {value === 0 ? "–" : formatQuantity(Math.round(value), isBytes(at))}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
 const missingText =
   "Metrics are of the server, and of all its tenants. To read them, a user needs the verb get on the path /metrics in the workspace root.";
 
-function rowsOf(
-  text: string,
-): readonly { readonly cluster: string; readonly values: readonly number[] }[] {
+interface BusyRow {
+  readonly cluster: string;
+  /** In the order of the columns; 0 for those that are not among the largest. */
+  readonly values: readonly number[];
+}
+
+function rowsOf(text: string): readonly BusyRow[] {
   const columns = tops.map(
     ([metric]) =>
       new Map(samplesOf(text, metric).map(({ labels, value }) => [labels["cluster"] ?? "", value])),

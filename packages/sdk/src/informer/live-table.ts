@@ -2,8 +2,9 @@
  * LiveTable: the server's table of one resource, page by page, which stays in sync: what `kubectl
  * get --watch` prints, for a page that shows it.
  *
- * Only the pages that were asked for are loaded, unless all are wanted. Changes of objects on later pages are remembered
- * until their page is loaded: pages of one list show its version, and not the newest one.
+ * Only the pages that were asked for are loaded, unless all are wanted. Changes of objects on later
+ * pages are remembered until their page is loaded: pages of one list show its version, and not the
+ * newest one.
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
