@@ -12,6 +12,8 @@ import { build } from "esbuild";
 export interface ConsoleFiles {
   /** What the first screen needs, in bytes, compressed. */
   readonly firstScreenBytes: number;
+  /** Its modules, the largest first: their bytes before compression, and their names. */
+  readonly firstScreenParts: readonly string[];
 }
 
 const compress = promisify(gzip);
@@ -66,7 +68,7 @@ export async function buildConsole({ folder }: { folder: string }): Promise<Cons
     (sum, name) => sum + (sizes.get(name) ?? 0),
     0,
   );
-  return { firstScreenBytes };
+  return { firstScreenBytes, firstScreenParts: partsOf(metafile.outputs, first) };
 }
 
 async function styleText(): Promise<Uint8Array> {
@@ -85,7 +87,7 @@ function hashed(name: string, contents: Uint8Array, extension: string): string {
 }
 
 interface Output {
-  readonly entryPoint?: string;
+  readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>>;
   readonly imports: readonly { readonly path: string; readonly kind: string }[];
 }
 
@@ -98,6 +100,17 @@ function staticImports(outputs: Readonly<Record<string, Output>>): readonly stri
     for (const one of outputs[path]?.imports ?? [])
       if (one.kind === "import-statement") found.add(one.path);
   return [...found].map((path) => basename(path));
+}
+
+function partsOf(
+  outputs: Readonly<Record<string, Output>>,
+  files: readonly string[],
+): readonly string[] {
+  return Object.entries(outputs)
+    .filter(([path]) => files.includes(basename(path)))
+    .flatMap(([, { inputs }]) => Object.entries(inputs))
+    .sort(([, a], [, b]) => b.bytesInOutput - a.bytesInOutput)
+    .map(([name, { bytesInOutput }]) => `${bytesInOutput} ${name}`);
 }
 
 interface DocumentParts {

@@ -330,7 +330,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     // Parts that only some pages load: docs/adr/0089.
     streams: [],
     terminal: [],
-    "yaml-help": ["live"],
+    "yaml-help": ["elements", "live"],
     screens: ["session", "navigation", "live", "elements", "streams", "terminal", "yaml-help"],
   },
   cli: {

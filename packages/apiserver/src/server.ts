@@ -182,7 +182,8 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const registry = new Registry({ ...parts, confirmCreate, quota });
     const source = namespaceSource(registry, watchCache);
     this.#storedObjects = new StoredObjectCounts(storage, watchCache.hub, log);
-    const counters = [damaged.counter, supervisor.restarts, ...(options.metricSources ?? [])];
+    const own = [damaged.counter, supervisor.restarts, quota.topStored];
+    const counters = [...own, ...(options.metricSources ?? [])];
     const metrics = wireMetrics(watchCache, this.#storedObjects, counters, () => this.#inFlight);
     this.#watchCache = watchCache;
     this.extension = this.#extend({ registry, watchCache });

@@ -248,6 +248,48 @@ export async function tokenOf({ client }: Pick<ConsoleEnvironment, "client">, na
   return status.token;
 }
 
+/** A provider, its export of Cowboys that claims ConfigMaps, and a consumer that is bound. */
+export async function shareCowboys({ client }: Pick<ConsoleEnvironment, "client">): Promise<void> {
+  for (const name of ["provider", "consumer"])
+    await client.resource(kinds.workspaces).create({ metadata: { name } });
+  const provider = client.inCluster("root:provider");
+  const names = { plural: "cowboys", singular: "cowboy", kind: "Cowboy", listKind: "CowboyList" };
+  const schema = { type: "object" };
+  await until("the schema is created", async () => {
+    await provider
+      .resource(kinds.apiResourceSchemas)
+      .create({
+        metadata: { name: "v1.cowboys.wildwest.dev" },
+        spec: {
+          group: "wildwest.dev",
+          names,
+          scope: "Namespaced",
+          versions: [{ name: "v1", served: true, storage: true, schema }],
+        },
+      } as never);
+    return true;
+  });
+  await provider
+    .resource(kinds.apiExports)
+    .create({
+      metadata: { name: "cowboys" },
+      spec: {
+        resources: [{ group: "wildwest.dev", name: "cowboys", schema: "v1.cowboys.wildwest.dev" }],
+        permissionClaims: [{ resource: "configmaps", verbs: ["*"] }],
+      },
+    } as never);
+  const consumer = client.inCluster("root:consumer");
+  await until("the consumer is bound", async () => {
+    const known = await consumer.resource(kinds.apiBindings).find({ name: "cowboys" });
+    const reference = { export: { path: "root:provider", name: "cowboys" } };
+    if (known === undefined)
+      await consumer
+        .resource(kinds.apiBindings)
+        .create({ metadata: { name: "cowboys" }, spec: { reference } });
+    return known?.status?.phase === "Bound";
+  });
+}
+
 /** Pictures of the guide, on request: KCP_SCREENSHOTS=docs/images. */
 export async function saveScreenshot(page: Page, name: string): Promise<void> {
   const folder = process.env["KCP_SCREENSHOTS"];

@@ -236,7 +236,14 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     await page.getByText(hostile).first().waitFor();
     await page.getByRole("tab", { name: "YAML" }).click();
     await page.locator("pre.yaml").waitFor();
-    assert.ok((await page.locator("pre.yaml").innerText()).includes("x".repeat(1000)));
+    const drawn = () => page.locator("pre.yaml").innerText();
+    assert.ok((await drawn()).includes("x".repeat(1000)));
+    assert.ok((await drawn()).length < 70_000, "what is drawn at once is bounded");
+    await page.getByText(/^The first 64,000 of 30\d,\d{3} characters\./).waitFor();
+    await page.getByRole("button", { name: "Show all" }).click();
+    await until("all is drawn", async () => (await drawn()).includes("x".repeat(300_000)));
+    await page.getByRole("tab", { name: "Overview" }).click();
+    assert.deepEqual(await bidiLeaks(page), [], "texts from right to left are isolated");
     assert.match(await page.title(), /hostile/);
     assert.equal(await page.locator("main img").count(), 0);
     const odd = await open(`c/root/object/configmaps/default/${encodeURIComponent("<b>x</b>")}`);
@@ -258,6 +265,7 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     await link.click();
     await heading(page, `ClusterRole ${name}`);
     assert.equal(await page.locator("main b").count(), 0);
+    assert.deepEqual(await bidiLeaks(page), [], "names from right to left are isolated");
     const line = await page.locator(".kubectl code").first().innerText();
     assert.ok(line.includes(` $'<b onclick=x>:"&?#+~ ;$(id) \\'it\\\\ \\U0000202e`), line);
     await page.getByRole("tab", { name: "YAML" }).click();
@@ -381,7 +389,7 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
   it("a user without permissions sees what is missing, and buttons that say so", async () => {
     const { token } = await serviceAccountToken(environment, "reader");
     const page = await open("c/root/cluster/us-east1", token);
-    await page.getByText("You may not see this").first().waitFor();
+    await page.getByText("You may not see the cluster", { exact: true }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Drain…" }).count(), 0);
     const workspace = await open("c/root", token);
     const create = workspace.getByRole("button", { name: "Create workspace" });
@@ -451,3 +459,18 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     await page.locator(".connection.live").waitFor();
   });
 });
+
+/** Texts from right to left whose element lets them change the order of what is around it. */
+function bidiLeaks(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(`(() => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found = [];
+    for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+      if (!/[\u202a-\u202e\u0590-\u06ff]/.test(text.data)) continue;
+      const { unicodeBidi, display } = getComputedStyle(text.parentElement);
+      const isIsolated = /isolate|plaintext/.test(unicodeBidi) || display === "block";
+      if (!isIsolated) found.push(text.parentElement.outerHTML.slice(0, 120));
+    }
+    return found;
+  })()`);
+}

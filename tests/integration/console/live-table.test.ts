@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { StatusError } from "@kcp-ts/machinery/status";
-import { Client, LiveTable, type Transport, type TransportRequest } from "@kcp-ts/sdk";
+import {
+  Client,
+  LiveTable,
+  type LiveTableOptions,
+  type Transport,
+  type TransportRequest,
+} from "@kcp-ts/sdk";
+import type { ConfigMap } from "@kcp-ts/sdk/kinds";
 import * as kinds from "@kcp-ts/sdk/kinds";
 import { eventually, startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing";
 
@@ -22,7 +29,10 @@ describe("a LiveTable", () => {
   const maps = () => plane.clientFor("root").resource(kinds.configMaps);
   const create = (name: string) => maps().create({ metadata: { name, namespace } });
 
-  function follow(transport: (inner: Transport) => Transport = (inner) => inner) {
+  function follow(
+    transport: (inner: Transport) => Transport = (inner) => inner,
+    options: Partial<LiveTableOptions> = {},
+  ) {
     const { transport: inner, basePath } = plane.clientFor("root");
     const client = new Client({ transport: transport(inner), basePath });
     const table = new LiveTable({
@@ -30,6 +40,7 @@ describe("a LiveTable", () => {
       resource: kinds.configMaps,
       selector: { namespace, fieldSelector: "metadata.name!=kube-root-ca.crt" },
       pageSize: 3,
+      ...options,
       onChange: () => undefined,
     });
     const controller = new AbortController();
@@ -40,6 +51,18 @@ describe("a LiveTable", () => {
   const names = (table: LiveTable) => table.rows.map(({ metadata }) => metadata.name).join(" ");
   const shows = (table: LiveTable, text: string) =>
     eventually(() => assert.equal(names(table), text));
+
+  it("loads all pages and whole objects where both are wanted", async () => {
+    for (const name of ["a", "b", "c", "d"]) await create(name);
+    const { table } = follow((inner) => inner, { loadsAll: true, includeObject: "Object" });
+    await shows(table, "a b c d");
+    await eventually(() => assert.equal(table.health.isWatching, true));
+    await maps().patch({ namespace, name: "d" }, { type: "merge", patch: { data: { x: "1" } } });
+    await eventually(() =>
+      assert.deepEqual((table.rows[3]?.object as ConfigMap | undefined)?.data, { x: "1" }),
+    );
+    assert.equal(table.remaining, 0);
+  });
 
   it("loads pages on request, and changes on pages that are not loaded are not lost", async () => {
     for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) await create(name);

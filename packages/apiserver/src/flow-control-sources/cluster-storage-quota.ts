@@ -63,6 +63,10 @@ export class ClusterStorageQuota implements StorageQuota {
     hub.clusterDeletions.onDeleted((cluster) => this.#limiter.forget(cluster));
   }
 
+  get topStored(): ObjectLimiter["topStored"] {
+    return this.#limiter.topStored;
+  }
+
   connect(directory: LimitsDirectory): void {
     this.#directory = directory;
   }

@@ -211,6 +211,29 @@ describe("bytes", () => {
     assert.equal((await create(server, "a", "last", 3_000)).status, 403);
   });
 
+  it("the clusters that store the most bytes are metrics, which follow writes and deletions", async () => {
+    const server = await started({ tenantLimits: { bytesPerClusterMax: 100_000 } });
+    const stored = async () => {
+      const { text } = await server.get("/metrics");
+      const lines = text.matchAll(/^kcp_top_tenant_stored_bytes\{cluster="(\w)"\} (\d+)$/gm);
+      return [...lines].map(([, cluster, bytes]) => [cluster, Number(bytes)] as const);
+    };
+    for (const [cluster, bytes] of [
+      ["a", 2_000],
+      ["b", 9_000],
+    ] as const)
+      await server.requestOk("POST", pathOf(cluster), { body: body("x", bytes) });
+    const before = await stored();
+    assert.deepEqual(
+      before.map(([cluster]) => cluster),
+      ["b", "a"],
+    );
+    const [largest = 0, smallest = 0] = before.map(([, bytes]) => bytes);
+    assert.ok(largest - smallest === 7_000, `${largest} and ${smallest} bytes`);
+    await server.requestOk("DELETE", `${pathOf("b")}/x`);
+    assert.ok(Object.fromEntries(await stored())["b"] < largest - 9_000);
+  });
+
   it("concurrent creates succeed as far as the limit of bytes permits", async () => {
     const server = await started({ tenantLimits: { bytesPerClusterMax: 10_000 } });
     const answers = await Promise.all(

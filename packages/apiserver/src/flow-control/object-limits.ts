@@ -4,6 +4,7 @@
  * added to the count, as in kcp. Clusters without writes have no state here.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import { TopStored } from "./top-stored.ts";
 
 export interface ObjectLimits {
   /** 0 is no limit, here and below. */
@@ -54,6 +55,7 @@ interface UsageCheck {
 export class ObjectLimiter {
   readonly #options: ObjectLimiterOptions;
   readonly #counts = new Map<string, Count>();
+  readonly topStored = new TopStored(this.#counts);
   readonly #pending = new Map<string, Promise<Count>>();
 
   constructor(options: ObjectLimiterOptions) {

@@ -1,5 +1,7 @@
 /** Conditions of an object, the bad ones first. */
+
 import { ageText, Tone, type ToneName } from "./fields.tsx";
+import { LongText } from "./long-text.tsx";
 
 export interface Condition {
   readonly type: string;
@@ -72,8 +74,8 @@ function Conditions({ conditions, nowMs }: Omit<ConditionListProps, "isBrief">) 
               <Tone word={one.status} tone={toneOf(one)} />
             </td>
             <td>{one.reason}</td>
-            <td class="wide" dir="auto">
-              {one.message}
+            <td class="wide">
+              <LongText text={one.message ?? ""} />
             </td>
             <td>{ageText(one.lastTransitionTime, nowMs)}</td>
           </tr>

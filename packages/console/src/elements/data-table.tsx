@@ -1,9 +1,10 @@
 /**
- * DataTable: rows of which only those on the screen exist. A row has a fixed height, so that the
- * place of any row is known without drawing the others.
+ * DataTable: rows of which only those on the screen exist. Arrows move the focus from row to row,
+ * Enter opens a row, and Space selects it.
  */
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { rowOfKey, scrollToRow, useVirtualRows } from "./virtual-rows.ts";
 
 export interface TableColumn {
   readonly name: string;
@@ -35,77 +36,41 @@ interface DataTableProps {
 }
 
 const rowPixels = 28;
-const overscan = 12;
-
-/** The part of the scroller that is seen. */
-function useView(scroller: { readonly current: HTMLElement | null }) {
-  const [view, setView] = useState({ top: 0, height: 800 });
-  useEffect(() => {
-    const element = scroller.current;
-    if (element === null) return;
-    const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    element.addEventListener("scroll", measure, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener("scroll", measure);
-    };
-  }, []);
-  return view;
-}
-
-/** The row that a key leads to. */
-function rowOfKey(key: string, active: number, count: number, page: number): number | undefined {
-  const to = {
-    ArrowDown: active + 1,
-    ArrowUp: active - 1,
-    PageDown: active + page,
-    PageUp: active - page,
-    Home: 0,
-    End: count - 1,
-  }[key];
-  return to === undefined ? undefined : Math.max(0, Math.min(count - 1, to));
-}
-
-function scrollTo(element: HTMLElement | null, row: number): void {
-  if (element === null) return;
-  const top = row * rowPixels;
-  const bottom = top + 2 * rowPixels;
-  if (top < element.scrollTop) element.scrollTop = top;
-  else if (bottom > element.scrollTop + element.clientHeight)
-    element.scrollTop = bottom - element.clientHeight;
-}
 
 export function DataTable(props: DataTableProps) {
   const { columns, count, label } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const view = useView(scroller);
-  const [active, setActive] = useState(-1);
-  const first = Math.max(0, Math.floor(view.top / rowPixels) - overscan);
-  const last = Math.min(count, Math.ceil((view.top + view.height) / rowPixels) + overscan);
-  const isAtEnd = last >= count;
+  const [chosen, setChosen] = useState(-1);
+  const active = Math.min(chosen, count - 1);
+  const { drawn, isAtEnd, pageRows } = useVirtualRows(scroller, count, rowPixels, active);
   useEffect(() => {
     if (isAtEnd) props.onEnd?.();
   }, [isAtEnd, count, props.loaded]);
-  const rows = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
+  useLayoutEffect(() => {
+    const row = scroller.current?.querySelector<HTMLElement>("tr[tabindex='0']");
+    if (scroller.current?.contains(document.activeElement)) row?.focus({ preventScroll: true });
+  }, [active]);
   const onKey = (event: TargetedKeyboardEvent<HTMLElement>) => {
-    const page = Math.floor(view.height / rowPixels) - 2;
-    const to = rowOfKey(event.key, active, count, page);
+    // Rows change under the focus: where it is says the row, and not where it was.
+    const row = (event.target as Element).closest<HTMLElement>("tbody tr");
+    const from = row === null ? active : Number(row.ariaRowIndex) - 2;
+    const to = rowOfKey(event, from, count, pageRows);
     if (to !== undefined) {
-      setActive(to);
-      scrollTo(scroller.current, to);
-    } else if (event.key === "Enter" && active >= 0 && event.target === event.currentTarget) {
-      const { address } = props.row(active);
+      setChosen(to);
+      scrollToRow(scroller, to, rowPixels, rowPixels);
+    } else if (row === null || event.target !== row) return;
+    else if (event.key === "Enter") {
+      const { address } = props.row(from);
       if (address !== undefined) props.onOpen?.(address);
-    } else return;
+    } else if (event.key === " ") row.querySelector<HTMLElement>("input")?.click();
+    else return;
     event.preventDefault();
   };
   return (
     <div
       class="scroller"
       ref={scroller}
-      tabIndex={0}
+      tabIndex={active < 0 ? 0 : -1}
       role="region"
       aria-label={`${label}: rows`}
       onKeyDown={onKey}
@@ -120,9 +85,11 @@ export function DataTable(props: DataTableProps) {
           <tr aria-rowindex={1}>{columns.map((column) => heading(column, props))}</tr>
         </thead>
         <tbody>
-          <Spacer rows={first} columns={columns.length} />
-          {rows.map((index) => drawnRow(props.row(index), index, index === active))}
-          <Spacer rows={count - last} columns={columns.length} />
+          {drawn.flatMap((index, at) => [
+            ...spacer(at === 0 ? "above" : "between", index - 1 - (drawn[at - 1] ?? -1), columns),
+            drawnRow(props.row(index), index, index === active),
+          ])}
+          {spacer("below", count - 1 - (drawn.at(-1) ?? -1), columns)}
         </tbody>
       </table>
     </div>
@@ -148,7 +115,13 @@ function heading({ name, description }: TableColumn, { sort, onSort }: DataTable
 
 function drawnRow({ key, cells, address }: DataRow, index: number, isActive: boolean) {
   return (
-    <tr key={key} aria-rowindex={index + 2} class={isActive ? "active" : ""} data-address={address}>
+    <tr
+      key={key}
+      aria-rowindex={index + 2}
+      tabIndex={isActive ? 0 : -1}
+      class={isActive ? "active" : ""}
+      data-address={address}
+    >
       {cells.map((cell, at) => (
         <td key={at} title={typeof cell === "string" ? cell.slice(0, 500) : undefined} dir="auto">
           {cell}
@@ -158,11 +131,11 @@ function drawnRow({ key, cells, address }: DataRow, index: number, isActive: boo
   );
 }
 
-function Spacer({ rows, columns }: { readonly rows: number; readonly columns: number }) {
-  if (rows <= 0) return null;
-  return (
-    <tr class="spacer" aria-hidden="true">
-      <td colSpan={columns} style={{ height: `${rows * rowPixels}px` }} />
-    </tr>
-  );
+function spacer(key: string, rows: number, columns: readonly TableColumn[]) {
+  if (rows <= 0) return [];
+  return [
+    <tr key={key} class="spacer" aria-hidden="true">
+      <td colSpan={columns.length} style={{ height: `${rows * rowPixels}px` }} />
+    </tr>,
+  ];
 }

@@ -12,14 +12,17 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    element.current?.showModal();
+    const dialog = element.current;
+    dialog?.showModal();
     // What is to be filled in comes first, not the way out.
-    element.current?.querySelector<HTMLElement>("input, textarea, select")?.focus();
+    dialog?.querySelector<HTMLElement>("input, textarea, select")?.focus();
+    // The browser gives the focus back when a dialog is closed, and not when it is removed.
+    return () => dialog?.close();
   }, []);
   return (
     <dialog ref={element} class={isWide ? "broad" : ""} aria-label={title} onClose={onClose}>
       <header>
-        <h2>{title}</h2>
+        <h2 dir="auto">{title}</h2>
         <button type="button" class="plain" aria-label="Close" onClick={onClose}>
           ✕
         </button>

@@ -1,6 +1,8 @@
-/** What the user may do: the server's own word, by SelfSubjectAccessReviews. */
+/** What the user may do: the server's own answer, by SelfSubjectAccessReviews. */
+import { systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { Client } from "@kcp-ts/sdk/client";
+import type { Client, Resource } from "@kcp-ts/sdk/client";
+import { useEffect, useState } from "preact/hooks";
 import { useLoaded } from "./loaded.ts";
 
 export interface Access {
@@ -12,21 +14,67 @@ export interface Access {
   readonly name?: string | undefined;
 }
 
-const reviews = new WeakMap<Client, Map<string, Promise<boolean>>>();
+export function accessTo(
+  { group, resource }: Pick<Resource, "group" | "resource">,
+  verb: string,
+  target: Pick<Access, "namespace" | "name"> = {},
+): Access {
+  const { namespace, name } = target;
+  return { verb, group, resource, namespace, name };
+}
 
-/** Undefined while it is not known. A review that fails forbids nothing: the server decides. */
-export function useAccess(client: Client, access: Access): boolean | undefined {
+export interface Permission {
+  readonly isAllowed: boolean;
+  /** Why it is not allowed; undefined while the answer is awaited. */
+  readonly refusal: string | undefined;
+}
+
+interface Review {
+  readonly isAllowed: Promise<boolean>;
+  readonly askedAtMs: number;
+}
+
+/** Pages that are shown later ask again: rights change. */
+const reviewMsMax = 30_000;
+const retryMs = 2000;
+
+/** By client: clients end with the login of their user, and what they were told with them. */
+const reviews = new WeakMap<Client, Map<string, Review>>();
+
+/** A review that fails allows nothing, and is asked for again until there is an answer. */
+export function useAccess(client: Client, access: Access): Permission {
   const key = JSON.stringify(access);
-  const { result } = useLoaded(() => reviewed(client, access, key), `${client.basePath} ${key}`);
-  return result;
+  const [failures, setFailures] = useState(0);
+  const place = `${client.basePath} ${key} ${failures}`;
+  const { result, error } = useLoaded(() => reviewed(client, access, key), place, client);
+  useEffect(() => {
+    if (error === undefined) return;
+    const retry = systemClock.schedule(retryMs, () => setFailures(failures + 1));
+    return () => retry.cancel();
+  }, [error]);
+  const { verb, resource, subresource } = access;
+  const what = `${verb} ${[resource, subresource].filter(Boolean).join("/")} here`;
+  if (result !== undefined)
+    return { isAllowed: result, refusal: result ? undefined : `You may not ${what}.` };
+  const refusal =
+    failures === 0 && error === undefined
+      ? undefined
+      : `The server does not say whether you may ${what}.`;
+  return { isAllowed: false, refusal };
 }
 
 function reviewed(client: Client, access: Access, key: string): Promise<boolean> {
-  const known = reviews.get(client) ?? new Map<string, Promise<boolean>>();
+  const known = reviews.get(client) ?? new Map<string, Review>();
   reviews.set(client, known);
-  const review = known.get(key) ?? reviewAccess(client, access).catch(() => true);
+  const nowMs = systemClock.monotonic();
+  const last = known.get(key);
+  if (last !== undefined && nowMs - last.askedAtMs < reviewMsMax) return last.isAllowed;
+  const review = { isAllowed: reviewAccess(client, access), askedAtMs: nowMs };
   known.set(key, review);
-  return review;
+  review.isAllowed.catch(() => {
+    if (known.get(key) === review) known.delete(key);
+  });
+  return review.isAllowed;
 }
 
 async function reviewAccess(client: Client, access: Access): Promise<boolean> {

@@ -1,7 +1,6 @@
-/** A few whole objects of one kind, in sync: an informer whose changes are drawn. */
-import type { ClusterName } from "@kcp-ts/machinery/names";
+/** All objects of one kind that a selector selects, in sync, and in the order of their names. */
 import type { Client, KubernetesObject, Resource, SelectorOptions } from "@kcp-ts/sdk/client";
-import { Informer, type InformerHealth } from "@kcp-ts/sdk/informer";
+import { type InformerHealth, LiveTable } from "@kcp-ts/sdk/informer";
 import type { LiveSource } from "./connection.ts";
 import { useLive } from "./use-live.ts";
 
@@ -10,11 +9,12 @@ export function nameSelector(name: string): string {
   return `metadata.name=${name.replace(/[\\,=]/g, "\\$&")}`;
 }
 
-/** Keys need a name of the cluster; which one does not matter within one client. */
-const here = "here" as ClusterName;
+/** Of whole objects, which may be large: the page stays responsive between them. */
+const pageSize = 200;
 
-export class LiveObjects<Kind extends KubernetesObject> implements LiveSource {
-  readonly #informer: Informer<Kind>;
+/** The rows of a table with their objects: tables are followed anyway, and need no second cache. */
+class LiveObjects<Kind extends KubernetesObject> implements LiveSource {
+  readonly #table: LiveTable;
   #objects: readonly Kind[] | undefined;
 
   constructor(
@@ -23,40 +23,33 @@ export class LiveObjects<Kind extends KubernetesObject> implements LiveSource {
     selector: SelectorOptions,
     changed: () => void,
   ) {
-    this.#informer = new Informer<Kind>({
+    this.#table = new LiveTable({
       client,
-      resource,
+      resource: resource as Resource,
       selector,
-      scope: { cluster: here },
-      liveObjectsMax: Number.POSITIVE_INFINITY,
-      onError: changed,
-    });
-    const change = () => {
-      this.#objects = undefined;
-      changed();
-    };
-    this.#informer.addHandler({
-      added: change,
-      updated: change,
-      deleted: change,
-      replaced: change,
+      pageSize,
+      loadsAll: true,
+      includeObject: "Object",
+      onChange: () => {
+        this.#objects = undefined;
+        changed();
+      },
     });
   }
 
   get health(): InformerHealth {
-    return this.#informer.health;
+    return this.#table.health;
   }
 
-  /** In the order of their names. */
   get objects(): readonly Kind[] {
-    this.#objects ??= this.#informer.store
-      .list()
+    this.#objects ??= this.#table.rows
+      .map(({ object }) => object as Kind)
       .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
     return this.#objects;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await this.#informer.run(signal);
+    await this.#table.run(signal);
   }
 }
 

@@ -6,10 +6,11 @@ export interface Loaded<Result> {
   readonly error?: unknown;
 }
 
-/** Asks again when `key` changes; an undefined key asks nothing. */
+/** Asks again when `key` or `source` changes; an undefined key asks nothing. */
 export function useLoaded<Result>(
   load: (signal: AbortSignal) => Promise<Result>,
   key: string | undefined,
+  source?: unknown,
 ): Loaded<Result> {
   const [state, setState] = useState<Loaded<Result> & { readonly key?: string }>({});
   useEffect(() => {
@@ -24,6 +25,6 @@ export function useLoaded<Result>(
       },
     );
     return () => leaving.abort();
-  }, [key]);
+  }, [key, source]);
   return state.key === key ? state : {};
 }

@@ -32,8 +32,6 @@ export function goTo(address: string): void {
   if (address === location.pathname + location.search) return;
   history.pushState(null, "", address);
   route.value = parseRoute(location.pathname, location.search);
-  // A new page begins at its top, and its heading is what is read next.
-  document.getElementById("main")?.focus();
 }
 
 /** Changes filters and tabs of the current place. */

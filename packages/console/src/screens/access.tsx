@@ -9,6 +9,7 @@ import {
   selfSubjectRulesReviews,
   subjectAccessReviews,
 } from "@kcp-ts/sdk/kinds";
+import { useState } from "preact/hooks";
 import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
 import { useLoaded, useResources } from "../live/index.ts";
 import { setQuery } from "../navigation/index.ts";
@@ -29,36 +30,47 @@ import {
 } from "./access-rules.ts";
 import type { ScreenProps } from "./console.tsx";
 
-const objectsMax = 2000;
+/** Of each kind: the matrix is made in the page. */
+const objectsMax = 10_000;
 
-async function listed<Kind extends KubernetesObject>(
-  client: Client,
-  resource: Resource<Kind>,
-  signal: AbortSignal,
-): Promise<readonly Kind[]> {
-  return (await client.resource(resource).list({ limit: objectsMax, signal })).items;
+interface Policies {
+  readonly grants: readonly Grant[];
+  /** Kinds of which there are too many to look at all, in words. */
+  readonly cut: readonly string[];
 }
 
-export function useGrants(cluster: string) {
+function usePolicies(cluster: string) {
   const client = useSession().clientIn(cluster);
-  return useLoaded(async (signal) => {
+  return useLoaded(async (signal): Promise<Policies> => {
+    const cut: string[] = [];
+    const listed = async <Kind extends KubernetesObject>(resource: Resource<Kind>) => {
+      const items: Kind[] = [];
+      for await (const page of client.resource(resource).pages({ signal })) {
+        items.push(...page.items);
+        if (items.length < objectsMax || !page.metadata.continue) continue;
+        cut.push(`${items.length} ${resource.resource}`);
+        break;
+      }
+      return items;
+    };
     const [ofCluster, ofNamespaces, clusterWide, namespaced] = await Promise.all([
-      listed(client, clusterRoles, signal),
-      listed(client, roles, signal),
-      listed(client, clusterRoleBindings, signal),
-      listed(client, roleBindings, signal),
+      listed(clusterRoles),
+      listed(roles),
+      listed(clusterRoleBindings),
+      listed(roleBindings),
     ]);
-    return grantsOf({
+    const grants = grantsOf({
       clusterRoles: ofCluster,
       roles: ofNamespaces,
       clusterRoleBindings: clusterWide,
       roleBindings: namespaced,
     });
+    return { grants, cut };
   }, cluster);
 }
 
 export function AccessScreen({ route: { cluster, query } }: ScreenProps) {
-  const { result, error } = useGrants(cluster);
+  const { result, error } = usePolicies(cluster);
   return (
     <>
       <h1>Access</h1>
@@ -71,7 +83,14 @@ export function AccessScreen({ route: { cluster, query } }: ScreenProps) {
       ) : result === undefined ? (
         <Loading what="the roles and their bindings" />
       ) : (
-        <Everyone cluster={cluster} grants={result} query={query} />
+        <>
+          {result.cut.length === 0 ? null : (
+            <p role="alert">
+              {`Not all was looked at: only the first ${result.cut.join(", ")}. Others may do more.`}
+            </p>
+          )}
+          <Everyone cluster={cluster} grants={result.grants} query={query} />
+        </>
       )}
     </>
   );
@@ -152,13 +171,16 @@ interface OfKindProps {
   readonly kind: string;
 }
 
-const reviewedMax = 20;
+/** Each is asked about with a review for each verb. */
+const reviewedAtOnce = 20;
 
 /** Of roles that the server has built in, the server says what they allow. */
 function OfKind({ cluster, grants, kind }: OfKindProps) {
   const client = useSession().clientIn(cluster);
   const rows = matrixOfResource(grants, kind);
-  const asked = rows.filter(({ note }) => note !== "").slice(0, reviewedMax);
+  const [reviewedMax, setReviewedMax] = useState(reviewedAtOnce);
+  const open = rows.filter(({ note }) => note !== "");
+  const asked = open.slice(0, reviewedMax);
   const { result } = useLoaded(
     async () => {
       const answers = asked.map(async ({ title, subject }) => {
@@ -179,12 +201,25 @@ function OfKind({ cluster, grants, kind }: OfKindProps) {
   });
   const entering = new Set(whoMayEnter(grants));
   const shown = completed
-    .filter(({ cells }) => result === undefined || cells.size > 0)
+    // Of a subject that was not asked about it is not known that it may do nothing.
+    .filter(({ title, cells }) => cells.size > 0 || result?.has(title) !== true)
     .map((row) => ({
       ...row,
       note: [row.note, entryNote(row, entering)].filter(Boolean).join("; "),
     }));
-  return <Matrix label={`Who may do what with ${kind}`} first="Subject" rows={shown} />;
+  return (
+    <>
+      <Matrix label={`Who may do what with ${kind}`} first="Subject" rows={shown} />
+      {open.length > asked.length ? (
+        <p role="status">
+          {`What roles of the server give to ${open.length - asked.length} more subjects was not asked. `}
+          <button type="button" onClick={() => setReviewedMax(reviewedMax + reviewedAtOnce)}>
+            Ask about the next
+          </button>
+        </p>
+      ) : null}
+    </>
+  );
 }
 
 /** ServiceAccounts of the workspace are in it; a user may be in a group that may enter. */

@@ -40,7 +40,9 @@ function Names({ rows }: { readonly rows: readonly LiveTableRow[] }) {
     <>
       <ul class="names">
         {rows.slice(0, namedMax).map(({ key, metadata }) => (
-          <li key={key}>{[metadata.namespace, metadata.name].filter(Boolean).join("/")}</li>
+          <li key={key}>
+            <bdi>{[metadata.namespace, metadata.name].filter(Boolean).join("/")}</bdi>
+          </li>
         ))}
       </ul>
       {rows.length > namedMax ? <p>{`and ${rows.length - namedMax} more`}</p> : null}

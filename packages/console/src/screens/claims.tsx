@@ -2,8 +2,9 @@
 import { type APIBinding, apiBindings } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
 import { Dialog, ErrorNotice, KubectlLine, Loading, shellLine, Tone } from "../elements/index.ts";
-import { useAccess, useLoaded, useResource } from "../live/index.ts";
+import { accessTo, useLoaded, useResource } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import { type Claim, claimsOf, type Decided, decide } from "./decisions.ts";
 
 interface ClaimsProps {
@@ -20,8 +21,6 @@ export function Claims({ cluster, binding }: ClaimsProps) {
   const [accepting, setAccepting] = useState<Claim | undefined>(undefined);
   const [error, setError] = useState<unknown>(undefined);
   const { name, resourceVersion = "" } = binding.metadata;
-  const access = { group: "apis.kcp.io", resource: "apibindings", verb: "patch", name };
-  const mayPatch = useAccess(client, access);
   const claims = claimsOf(binding);
   if (claims.length === 0) return <p class="quiet">The provider claims nothing here.</p>;
   const write = (claim: Claim, state: Decided["state"], selector: Decided["selector"]) => {
@@ -52,8 +51,9 @@ export function Claims({ cluster, binding }: ClaimsProps) {
           {claims.map((claim) => (
             <ClaimRow
               key={`${nameOf(claim)} ${claim.identityHash}`}
+              cluster={cluster}
+              binding={binding}
               claim={claim}
-              mayPatch={mayPatch}
               onAccept={() => setAccepting(claim)}
               onReject={() =>
                 write(claim, "Rejected", claim.decided?.selector ?? { matchAll: true })
@@ -75,26 +75,24 @@ export function Claims({ cluster, binding }: ClaimsProps) {
   );
 }
 
-interface ClaimRowProps {
+interface ClaimRowProps extends ClaimsProps {
   readonly claim: Claim;
-  readonly mayPatch: boolean | undefined;
   readonly onAccept: () => void;
   readonly onReject: () => void;
 }
 
-function ClaimRow({ claim, mayPatch, onAccept, onReject }: ClaimRowProps) {
+function ClaimRow({ cluster, binding, claim, onAccept, onReject }: ClaimRowProps) {
+  const client = useSession().clientIn(cluster);
   const name = nameOf(claim);
-  const title = mayPatch === false ? "You may not patch APIBindings here" : undefined;
   const button = (text: string, label: string, onClick: () => void) => (
-    <button
-      type="button"
-      disabled={mayPatch !== true}
-      title={title}
-      aria-label={label}
+    <ActionButton
+      client={client}
+      access={accessTo(apiBindings, "patch", binding.metadata)}
+      label={label}
       onClick={onClick}
     >
       {text}
-    </button>
+    </ActionButton>
   );
   const { state } = claim.decided ?? {};
   return (
@@ -144,6 +142,7 @@ function labelsOf(text: string): Readonly<Record<string, string>> | undefined {
 
 /** What the provider would see is listed before it is shown to them. */
 function AcceptDialog({ cluster, binding, claim, onClose, onAccept }: AcceptDialogProps) {
+  const client = useSession().clientIn(cluster);
   const [text, setText] = useState("");
   const matchLabels = labelsOf(text);
   const isValid = text === "" || matchLabels !== undefined;
@@ -172,9 +171,15 @@ function AcceptDialog({ cluster, binding, claim, onClose, onAccept }: AcceptDial
         <Revealed cluster={cluster} claim={claim} labels={isValid ? text : ""} />
         <KubectlLine line={acceptLine(binding.metadata.name, nameOf(claim), text)} />
         <footer>
-          <button type="submit" class="primary" disabled={!isValid}>
+          <ActionButton
+            client={client}
+            access={accessTo(apiBindings, "patch", binding.metadata)}
+            type="submit"
+            class="primary"
+            isReady={isValid}
+          >
             Accept
-          </button>
+          </ActionButton>
         </footer>
       </form>
     </Dialog>
@@ -219,7 +224,9 @@ function Revealed({ cluster, claim, labels }: RevealedProps) {
       )}
       <ul class="names">
         {items.map(({ metadata: one }) => (
-          <li key={one.uid}>{[one.namespace, one.name].filter(Boolean).join("/")}</li>
+          <li key={one.uid}>
+            <bdi>{[one.namespace, one.name].filter(Boolean).join("/")}</bdi>
+          </li>
         ))}
       </ul>
       {count > items.length ? <p>{`and ${count - items.length} more`}</p> : null}

@@ -1,13 +1,6 @@
 /** The APIs of a cluster with the result of their negotiation, and the leases of its syncers. */
 import { apiResourceImports, leases, negotiatedAPIResources } from "@kcp-ts/sdk/kinds";
-import {
-  ageText,
-  type Condition,
-  ErrorNotice,
-  KubectlLine,
-  Loading,
-  Tone,
-} from "../elements/index.ts";
+import { ageText, type Condition, KubectlLine, Part, Tone } from "../elements/index.ts";
 import { now, useLiveObjects } from "../live/index.ts";
 import { formatRoute } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
@@ -28,7 +21,6 @@ export function ClusterApis({ cluster, name }: OfClusterProps) {
   const client = useSession().clientIn(cluster);
   const imports = useLiveObjects(client, apiResourceImports);
   const negotiated = useLiveObjects(client, negotiatedAPIResources);
-  const { hasSynced, lastError } = imports?.health ?? {};
   const published = new Set(
     (negotiated?.objects ?? [])
       .filter(({ status = {} }) =>
@@ -53,11 +45,10 @@ export function ClusterApis({ cluster, name }: OfClusterProps) {
     <section class="block" aria-labelledby="apis">
       <h2 id="apis">APIs and their negotiation</h2>
       <KubectlLine line={`kubectl ws :${cluster} && kubectl get apiresourceimports`} />
-      {hasSynced !== true && lastError !== undefined ? <ErrorNotice error={lastError} /> : null}
-      {hasSynced !== true && lastError === undefined ? <Loading what="the imports" /> : null}
-      {hasSynced === true && rows.length === 0 ? (
-        <p class="quiet">No API of this cluster is imported yet.</p>
-      ) : null}
+      <Part of={imports} what="the imports of its APIs">
+        {rows.length === 0 ? <p class="quiet">No API of this cluster is imported yet.</p> : null}
+      </Part>
+      <Part of={negotiated} what="which APIs are served" />
       {rows.length === 0 ? null : (
         <table class="small">
           <thead>
@@ -112,17 +103,15 @@ export function ClusterLeases({
   readonly uid: string;
 }) {
   const live = useLiveObjects(useSession().clientIn(cluster), leases, syncerLeases);
-  const { hasSynced, lastError } = live?.health ?? {};
   const found = (live?.objects ?? []).filter(({ metadata }) =>
     metadata.ownerReferences?.some((one) => one.uid === uid),
   );
   return (
     <section class="block" aria-labelledby="leases">
       <h2 id="leases">Syncer</h2>
-      {hasSynced !== true && lastError !== undefined ? <ErrorNotice error={lastError} /> : null}
-      {hasSynced === true && found.length === 0 ? (
-        <p class="quiet">No syncer has a lease for this cluster.</p>
-      ) : null}
+      <Part of={live} what="the leases of its syncer">
+        {found.length === 0 ? <p class="quiet">No syncer has a lease for this cluster.</p> : null}
+      </Part>
       <ul class="names">
         {found.map(({ metadata, spec = {} }) => {
           const { holderIdentity = "", renewTime, leaseDurationSeconds = 0 } = spec;

@@ -9,12 +9,14 @@ import {
   Field,
   KubectlLine,
   Loading,
+  Part,
   shellLine,
   Tone,
 } from "../elements/index.ts";
-import { nameSelector, now, useAccess, useLiveObjects, useLoaded } from "../live/index.ts";
+import { accessTo, nameSelector, now, useLiveObjects, useLoaded } from "../live/index.ts";
 import { type Route, useDialog } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import { ClusterApis, ClusterLeases } from "./cluster-apis.tsx";
 import { Share } from "./clusters.tsx";
 import type { ScreenProps } from "./console.tsx";
@@ -27,7 +29,6 @@ export function ClusterScreen({ route: { cluster, name = "", query } }: ScreenPr
   const selector = { fieldSelector: nameSelector(name) };
   const live = useLiveObjects<SyncTarget>(client, syncTargets, selector);
   const target = live?.objects[0];
-  const { hasSynced, lastError } = live?.health ?? {};
   return (
     <>
       <header class="title">
@@ -39,12 +40,10 @@ export function ClusterScreen({ route: { cluster, name = "", query } }: ScreenPr
       />
       {target !== undefined ? (
         <Target cluster={cluster} target={target} />
-      ) : hasSynced === true ? (
-        <ErrorNotice error={new Error(`SyncTarget ${name} does not exist, or no longer does.`)} />
-      ) : lastError !== undefined ? (
-        <ErrorNotice error={lastError} />
       ) : (
-        <Loading what="the cluster" />
+        <Part of={live} what="the cluster">
+          <ErrorNotice error={new Error(`SyncTarget ${name} does not exist, or no longer does.`)} />
+        </Part>
       )}
     </>
   );
@@ -137,8 +136,6 @@ function Actions({ cluster, target, query }: TargetProps & Pick<Route, "query">)
   const [isDraining, setDraining] = useDialog(query, "drain");
   const [error, setError] = useState<unknown>(undefined);
   const { name } = target.metadata;
-  const access = { group: "workload.kcp.io", resource: "synctargets", verb: "patch", name };
-  const mayPatch = useAccess(client, access);
   const { unschedulable = false, drain } = target.spec ?? {};
   const patch = (spec: object) => {
     setError(undefined);
@@ -148,11 +145,14 @@ function Actions({ cluster, target, query }: TargetProps & Pick<Route, "query">)
       .then(() => setDraining(false), setError);
   };
   const isLeaving = unschedulable || drain !== undefined;
-  const title = mayPatch === false ? "You may not patch SyncTargets here" : undefined;
   const button = (text: string, onClick: () => void) => (
-    <button type="button" disabled={mayPatch !== true} title={title} onClick={onClick}>
+    <ActionButton
+      client={client}
+      access={accessTo(syncTargets, "patch", { name })}
+      onClick={onClick}
+    >
       {text}
-    </button>
+    </ActionButton>
   );
   return (
     <>
@@ -196,9 +196,14 @@ function DrainDialog({ cluster, name, onClose, onDrain }: DrainDialogProps) {
       {result === undefined ? null : <PlanView plan={result} />}
       <KubectlLine line={shellLine`kubectl kcp drain ${name}`} />
       <footer>
-        <button type="button" class="primary" onClick={onDrain}>
+        <ActionButton
+          client={client}
+          access={accessTo(syncTargets, "patch", { name })}
+          class="primary"
+          onClick={onDrain}
+        >
           Drain
-        </button>
+        </ActionButton>
       </footer>
     </Dialog>
   );

@@ -3,17 +3,17 @@ import { type SyncTarget, syncTargets } from "@kcp-ts/sdk/kinds";
 import {
   ageText,
   Empty,
-  ErrorNotice,
   formatQuantity,
   KubectlLine,
-  Loading,
+  Part,
   parseQuantity,
   shellLine,
   Tone,
 } from "../elements/index.ts";
-import { now, useAccess, useLiveObjects } from "../live/index.ts";
+import { accessTo, now, useLiveObjects } from "../live/index.ts";
 import { formatRoute, useDialog } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import type { ScreenProps } from "./console.tsx";
 import { lazily } from "./lazily.tsx";
 
@@ -23,20 +23,17 @@ export function ClustersScreen({ route: { cluster, query } }: ScreenProps) {
   const client = useSession().clientIn(cluster);
   const [isRegistering, setRegistering] = useDialog(query, "create");
   const live = useLiveObjects<SyncTarget>(client, syncTargets);
-  const access = { group: "workload.kcp.io", resource: "synctargets", verb: "create" };
-  const mayCreate = useAccess(client, access);
   return (
     <>
       <header class="title">
         <h1>Clusters</h1>
-        <button
-          type="button"
-          disabled={mayCreate !== true}
-          title={mayCreate === false ? "You may not create SyncTargets here" : undefined}
+        <ActionButton
+          client={client}
+          access={accessTo(syncTargets, "create")}
           onClick={() => setRegistering(true)}
         >
           Register cluster
-        </button>
+        </ActionButton>
       </header>
       <KubectlLine line={shellLine`kubectl ws :${cluster} && kubectl get synctargets`} />
       <Targets cluster={cluster} live={live} />
@@ -48,13 +45,7 @@ export function ClustersScreen({ route: { cluster, query } }: ScreenProps) {
 type Live = ReturnType<typeof useLiveObjects<SyncTarget>>;
 
 function Targets({ cluster, live }: { readonly cluster: string; readonly live: Live }) {
-  const { hasSynced, lastError } = live?.health ?? {};
-  if (live === undefined || hasSynced !== true)
-    return lastError === undefined ? (
-      <Loading what="the clusters" />
-    ) : (
-      <ErrorNotice error={lastError} />
-    );
+  if (live?.health.hasSynced !== true) return <Part of={live} what="the clusters" />;
   if (live.objects.length === 0)
     return (
       <Empty

@@ -1,6 +1,6 @@
 /** The frame around every page: login, navigation, the state of the connection, and the page. */
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ErrorNotice, Loading } from "../elements/index.ts";
 import { connection } from "../live/index.ts";
 import { formatRoute, goTo, parentOf, type Route, route } from "../navigation/index.ts";
@@ -92,6 +92,13 @@ function Frame({ place, user }: { readonly place: Route; readonly user: string }
   }, []);
   const Screen = screens[place.screen];
   const { cluster } = place;
+  const page = `${place.screen} ${cluster} ${place.resource} ${place.namespace} ${place.name}`;
+  const first = useRef(page);
+  useEffect(() => {
+    // A new page begins at its top, and its heading is what is read next.
+    if (page !== first.current) document.getElementById("main")?.focus();
+    first.current = "";
+  }, [page]);
   return (
     <div class="frame">
       <a class="skip" href="#main">
@@ -125,11 +132,7 @@ function Frame({ place, user }: { readonly place: Route; readonly user: string }
         <h2>Workspaces</h2>
         <Tree current={cluster} />
       </nav>
-      <main
-        id="main"
-        tabIndex={-1}
-        key={`${place.screen} ${cluster} ${place.resource} ${place.name}`}
-      >
+      <main id="main" tabIndex={-1} key={page}>
         <Screen route={place} />
       </main>
       {isSearching ? <GoTo place={place} onClose={() => setSearching(false)} onGo={goTo} /> : null}

@@ -3,10 +3,11 @@ import { type DynamicObject, resourcePath } from "@kcp-ts/sdk/client";
 import type { ApiResource } from "@kcp-ts/sdk/discovery";
 import { useState } from "preact/hooks";
 import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
-import { useResource } from "../live/index.ts";
+import { accessTo, useResource } from "../live/index.ts";
 import { formatRoute, goTo } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import { DiffView, formatYaml, YamlField } from "../yaml-help/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import type { ScreenProps } from "./console.tsx";
 
 export function CreateScreen({ route: { cluster, resource: name = "" } }: ScreenProps) {
@@ -32,8 +33,8 @@ function CreateForm({
   const [text, setText] = useState(formatYaml({ apiVersion, kind, metadata: { name: "my-name" } }));
   const [trial, setTrial] = useState<DynamicObject | undefined>(undefined);
   const [error, setError] = useState<unknown>(undefined);
+  const scope = namespaced ? { namespace } : {};
   const post = async (isTrial: boolean) => {
-    const scope = namespaced ? { namespace } : {};
     const query = `${isTrial ? "dryRun=All&" : ""}fieldManager=kcp-console&fieldValidation=Strict`;
     const path = `${resourcePath(resource, scope)}?${query}`;
     const request = { method: "POST", path, text, contentType: "application/yaml" } as const;
@@ -72,9 +73,15 @@ function CreateForm({
         <button type="button" class={trial ? "" : "primary"} onClick={() => run(true, setTrial)}>
           Review
         </button>
-        <button type="button" class="primary" disabled={!trial} onClick={() => run(false, open)}>
+        <ActionButton
+          client={client}
+          access={accessTo(resource, "create", scope)}
+          class="primary"
+          isReady={trial !== undefined}
+          onClick={() => run(false, open)}
+        >
           Create
-        </button>
+        </ActionButton>
       </div>
       {error === undefined ? null : <ErrorNotice error={error} />}
       <YamlField

@@ -1,8 +1,9 @@
 /** Deleting one object, after the server has said that it would. */
 import { useState } from "preact/hooks";
 import { Dialog, ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
-import { useLoaded } from "../live/index.ts";
+import { accessTo, useLoaded } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import type { ObjectProps } from "./object.tsx";
 
 interface DeleteObjectProps extends ObjectProps {
@@ -34,16 +35,17 @@ export function DeleteObject({ cluster, resource, object, onClose, onDeleted }: 
       {error === undefined ? null : <ErrorNotice error={error} />}
       <KubectlLine line={shellLine`kubectl delete ${resource.singular} ${flags} ${name}`} />
       <footer>
-        <button
-          type="button"
+        <ActionButton
+          client={client.client}
+          access={accessTo(resource, "delete", object.metadata)}
           class="danger"
-          disabled={trial.result !== true}
+          isReady={trial.result === true}
           onClick={() => {
             client.delete(target, { preconditions: { uid } }).then(onDeleted, setError);
           }}
         >
           Delete
-        </button>
+        </ActionButton>
       </footer>
     </Dialog>
   );

@@ -6,10 +6,11 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import type { DynamicObject } from "@kcp-ts/sdk/client";
 import { resourcePath } from "@kcp-ts/sdk/client";
 import { useState } from "preact/hooks";
-import { ErrorNotice } from "../elements/index.ts";
-import { useAccess } from "../live/index.ts";
+import { ErrorNotice, LongYaml } from "../elements/index.ts";
+import { accessTo } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
 import { DiffView, formatYaml, YamlField } from "../yaml-help/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import type { ObjectProps } from "./object.tsx";
 
 /** What the user works on: the text, and the state of the object that the text began from. */
@@ -64,21 +65,18 @@ interface ReaderProps extends ObjectProps {
 
 function Reader({ cluster, resource, object, isWritten, onEdit }: ReaderProps) {
   const [withManagers, setWithManagers] = useState(false);
-  const { name, namespace } = object.metadata;
-  const access = { group: resource.group, resource: resource.resource, namespace, name };
-  const mayUpdate = useAccess(useSession().clientIn(cluster), { ...access, verb: "update" });
+  const client = useSession().clientIn(cluster);
   return (
     <>
       <div class="bar">
-        <button
-          type="button"
+        <ActionButton
+          client={client}
+          access={accessTo(resource, "update", object.metadata)}
           class="primary"
-          disabled={mayUpdate !== true}
-          title={mayUpdate === false ? `You may not update ${resource.resource} here` : undefined}
           onClick={onEdit}
         >
           Edit
-        </button>
+        </ActionButton>
         <label class="check">
           <input
             type="checkbox"
@@ -89,9 +87,7 @@ function Reader({ cluster, resource, object, isWritten, onEdit }: ReaderProps) {
         </label>
         {isWritten ? <span role="status">Written.</span> : null}
       </div>
-      <pre class="yaml" tabIndex={0}>
-        {yamlOf(object, withManagers)}
-      </pre>
+      <LongYaml text={yamlOf(object, withManagers)} />
     </>
   );
 }
@@ -151,9 +147,14 @@ function Writer(props: WriterProps) {
   return (
     <>
       <div class="bar">
-        <button type="button" class="primary" onClick={next.act}>
+        <ActionButton
+          client={client}
+          access={accessTo(props.resource, "update", props.object.metadata)}
+          class="primary"
+          onClick={next.act}
+        >
           {next.text}
-        </button>
+        </ActionButton>
         {step.kind === "editing" ? null : (
           <button type="button" onClick={() => setStep({ kind: "editing" })}>
             Back to the text

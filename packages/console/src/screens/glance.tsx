@@ -1,4 +1,5 @@
 /** How a workspace is at a glance: its clusters and its placements, and how many are not well. */
+import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Resource } from "@kcp-ts/sdk/client";
 import { syncTargets, workloadPlacements } from "@kcp-ts/sdk/kinds";
 import { Tone } from "../elements/index.ts";
@@ -36,14 +37,17 @@ interface CountedProps {
   readonly wrong: Readonly<Record<string, string>>;
 }
 
-/** Nothing is shown where there is nothing, or nothing that the user may see. */
+/** Nothing is shown where there is nothing. */
 function Counted({ cluster, screen, resource, noun, wrong }: CountedProps) {
   const live = useLiveTable(useSession().clientIn(cluster), resource, {});
-  const { columns = [], rows = [], remaining = 0 } = live ?? {};
+  const { columns = [], rows = [], remaining = 0, health } = live ?? {};
+  if (health?.hasSynced === false && isStatusError(health.lastError, "Forbidden"))
+    return <li class="quiet">{`You may not see the ${noun}s here.`}</li>;
   if (rows.length === 0) return null;
   const bad = rows.filter(({ cells }) => looksWrong(columns, cells)).length;
   const all = `${rows.length + remaining} ${noun}${rows.length === 1 ? "" : "s"}`;
-  const text = bad === 0 ? `${all}, all well` : `${all}, ${bad} not well`;
+  const seen = remaining === 0 ? "" : ` of the first ${rows.length}`;
+  const text = bad === 0 ? `${all}, all${seen} well` : `${all}, ${bad}${seen} not well`;
   return (
     <li>
       <a href={formatRoute({ screen, cluster, query: bad === 0 ? {} : wrong })}>

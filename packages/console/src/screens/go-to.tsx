@@ -1,14 +1,14 @@
 /** Go to a workspace, a kind, an object or a page, by typing some of its name. */
-import type { KubernetesObject, Resource } from "@kcp-ts/sdk/client";
 import type { ApiResource } from "@kcp-ts/sdk/discovery";
 import { syncTargets, workloadPlacements, workspaces } from "@kcp-ts/sdk/kinds";
 import type { TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import { Dialog } from "../elements/index.ts";
-import { useLoaded, useResource, useResources } from "../live/index.ts";
+import { useResource, useResources } from "../live/index.ts";
 import { formatRoute, type Route } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
-import { matching, type Place, spelled, startOf } from "./places.ts";
+import { joined, matching, type Place, spelled, startOf } from "./places.ts";
+import { type Named, type Names, useNames } from "./use-names.ts";
 
 interface GoToProps {
   readonly place: Route;
@@ -20,11 +20,19 @@ export function GoTo({ place, onClose, onGo }: GoToProps) {
   const [text, setText] = useState("");
   const [selected, setSelected] = useState(0);
   const typed = text.trim();
-  const places = usePlaces(place);
-  const begun = useBegun(typed, place.cluster);
+  const pages = usePages(place);
+  const groups = useGroups(place.cluster, typed);
+  const isComplete = groups.some(({ isBegun, names }) => isBegun && isWhole(names));
   // What is spelled is known to be missing only if all that could be there was listed.
-  const exact = begun.isComplete ? [] : spelled(typed, place.cluster);
-  const found = matching([...begun.places, ...places], typed, exact);
+  const exact = isComplete ? [] : spelled(typed, place.cluster);
+  const ofGroups = groups.map(({ names: { names }, titleOf, placeOf }) => {
+    const { shown, count } = matching(names, titleOf, typed);
+    return { places: shown.map(placeOf), count };
+  });
+  const ofPages = matching(pages, ({ title }) => title, typed);
+  const candidates = [...ofGroups.flatMap(({ places }) => places), ...ofPages.shown];
+  const found = joined(exact, matching(candidates, ({ title }) => title, typed).shown);
+  const count = ofGroups.reduce((sum, one) => sum + one.count, ofPages.count);
   const at = Math.min(selected, found.length - 1);
   const go = (one: Place | undefined) => {
     if (one === undefined) return;
@@ -63,127 +71,153 @@ export function GoTo({ place, onClose, onGo }: GoToProps) {
             aria-selected={index === at}
             onClick={() => go(one)}
           >
-            <span>{one.title}</span>
+            <bdi>{one.title}</bdi>
             <span class="quiet">{one.kind}</span>
           </li>
         ))}
       </ul>
-      {found.length === 0 ? <p class="quiet">Nothing of this name here.</p> : null}
+      <SearchState groups={groups} found={found.length} count={count} />
     </Dialog>
   );
 }
-
-/** Of a kind: what is behind them is found by its beginning, or by its whole name. */
-const listedMax = 500;
 
 function workspacePlace(path: string): Place {
   const address = formatRoute({ screen: "workspace", cluster: path });
   return { kind: "workspace", title: path, address };
 }
 
-/** Everything that can be named in the current workspace. */
-function usePlaces({ cluster }: Route): readonly Place[] {
-  const client = useSession().clientIn(cluster);
-  const kinds = useResources(client).result ?? [];
-  const listed = <Kind extends KubernetesObject>(resource: Resource<Kind>) =>
-    useLoaded(
-      (signal) => client.resource(resource).listMetadata({ limit: listedMax, signal }),
-      `${cluster} ${resource.resource}`,
-    ).result;
-  const children = listed(workspaces);
-  const placements = listed(workloadPlacements);
-  const targets = listed(syncTargets);
+function objectNameOf({ resource, group }: ApiResource): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
+/** Pages, actions and kinds of the current workspace: there are few of them. */
+function usePages({ cluster }: Route): readonly Place[] {
+  const kinds = useResources(useSession().clientIn(cluster)).result ?? [];
   const pages = ["clusters", "placements", "sharing", "access", "usage", "audit"] as const;
   const query = { do: "create" };
+  const action = (title: string, address: string) => ({ kind: "action", title, address });
   return [
-    ...(children?.items ?? []).map(({ metadata: { name } }) =>
-      workspacePlace(`${cluster}:${name}`),
-    ),
-    ...(placements?.items ?? []).map(({ metadata: { name, namespace } }) => ({
-      kind: "placement",
-      title: `${name} in ${namespace}`,
-      address: formatRoute({ screen: "placement", cluster, namespace, name }),
-    })),
     ...pages.map((screen) => ({
       kind: "page",
       title: screen,
       address: formatRoute({ screen, cluster }),
     })),
-    {
-      kind: "action",
-      title: "create workspace",
-      address: formatRoute({ screen: "workspace", cluster, query }),
-    },
-    {
-      kind: "action",
-      title: "register cluster",
-      address: formatRoute({ screen: "clusters", cluster, query }),
-    },
-    ...(targets?.items ?? []).map(({ metadata: { name } }) => ({
-      kind: "action",
-      title: `drain ${name}`,
-      address: formatRoute({ screen: "cluster", cluster, name, query: { do: "drain" } }),
-    })),
+    action("create workspace", formatRoute({ screen: "workspace", cluster, query })),
+    action("register cluster", formatRoute({ screen: "clusters", cluster, query })),
     ...kinds
       .filter(({ verbs }) => verbs.includes("create"))
-      .map(({ resource, group }) => {
-        const name = group === "" ? resource : `${resource}.${group}`;
-        return {
-          kind: "action",
-          title: `create ${name}`,
-          address: formatRoute({ screen: "create", cluster, resource: name }),
-        };
+      .map((kind) => {
+        const resource = objectNameOf(kind);
+        return action(`create ${resource}`, formatRoute({ screen: "create", cluster, resource }));
       }),
-    ...(targets?.items ?? []).map(({ metadata: { name } }) => ({
-      kind: "cluster",
-      title: name,
-      address: formatRoute({ screen: "cluster", cluster, name }),
-    })),
-    ...kinds.map(({ resource, group }) => {
-      const name = group === "" ? resource : `${resource}.${group}`;
-      return {
-        kind: "kind",
-        title: name,
-        address: formatRoute({ screen: "list", cluster, resource: name }),
-      };
+    ...kinds.map((kind) => {
+      const resource = objectNameOf(kind);
+      const address = formatRoute({ screen: "list", cluster, resource });
+      return { kind: "kind", title: resource, address };
     }),
   ];
 }
 
-interface Begun {
-  readonly places: readonly Place[];
-  readonly isComplete: boolean;
+/** Objects of one kind, which may be very many: a place is made of those that match. */
+interface Group {
+  readonly names: Names;
+  /** Whether the text begins to spell one of them. */
+  readonly isBegun?: boolean;
+  readonly titleOf: (named: Named) => string;
+  readonly placeOf: (named: Named) => Place;
 }
 
-/** What a text begins to spell: children of the workspace before its last colon, or objects. */
-function useBegun(text: string, cluster: string): Begun {
+function isWhole({ remaining, isLoading, error }: Names): boolean {
+  return remaining === 0 && !isLoading && error === undefined;
+}
+
+function useGroups(cluster: string, typed: string): readonly Group[] {
   const session = useSession();
-  const { parent, kind, namespace } = startOf(text);
-  const children = useLoaded(
-    (signal) =>
-      session
-        .clientIn(parent ?? "")
-        .resource(workspaces)
-        .listMetadata({ limit: listedMax, signal }),
-    parent,
-  ).result;
   const client = session.clientIn(cluster);
+  const wantsAll = typed !== "";
+  const { parent, kind, namespace } = startOf(typed);
   const resource = useResource(client, kind).result ?? undefined;
   const scope = resource?.namespaced === true ? namespace : undefined;
-  const objects = useLoaded(
-    (signal) =>
-      client
-        .resource(resource as ApiResource)
-        .listMetadata({ limit: listedMax, namespace: scope, signal }),
-    resource && `${cluster} ${kind} ${scope}`,
-  ).result;
-  const listed = parent === undefined ? objects : children;
-  const places = (listed?.items ?? []).map(({ metadata }): Place => {
-    const { name, namespace: own } = metadata;
-    if (parent !== undefined) return workspacePlace(`${parent}:${name}`);
-    const title = [kind, own, name].filter(Boolean).join("/");
-    const place = { screen: "object", cluster, resource: kind, namespace: own, name } as const;
-    return { kind: "object", title, address: formatRoute(place) };
+  const children = useNames({ client, resource: workspaces, wantsAll });
+  const placements = useNames({ client, resource: workloadPlacements, wantsAll });
+  const targets = useNames({ client, resource: syncTargets, wantsAll });
+  const others = useNames({
+    client: session.clientIn(parent ?? cluster),
+    resource: parent === undefined || parent === cluster ? undefined : workspaces,
+    wantsAll,
   });
-  return { places, isComplete: listed !== undefined && !listed.metadata.continue };
+  const objects = useNames({ client, resource, namespace: scope, wantsAll });
+  const workspacesIn = (path: string, names: Names): Group => ({
+    names,
+    isBegun: parent === path,
+    titleOf: ({ name }) => `${path}:${name}`,
+    placeOf: ({ name }) => workspacePlace(`${path}:${name}`),
+  });
+  const objectTitle = ({ namespace: own, name }: Named) =>
+    [kind, own, name].filter(Boolean).join("/");
+  const targetPlace = (title: string, name: string, query: Route["query"] = {}): Place => ({
+    kind: title === name ? "cluster" : "action",
+    title,
+    address: formatRoute({ screen: "cluster", cluster, name, query }),
+  });
+  return [
+    ...(parent === undefined || parent === cluster ? [] : [workspacesIn(parent, others)]),
+    {
+      names: objects,
+      isBegun: resource !== undefined,
+      titleOf: objectTitle,
+      placeOf: (named) => ({
+        kind: "object",
+        title: objectTitle(named),
+        address: formatRoute({ screen: "object", cluster, resource: kind, ...named }),
+      }),
+    },
+    workspacesIn(cluster, children),
+    {
+      names: placements,
+      titleOf: ({ name, namespace: own }) => `${name} in ${own}`,
+      placeOf: ({ name, namespace: own }) => ({
+        kind: "placement",
+        title: `${name} in ${own}`,
+        address: formatRoute({ screen: "placement", cluster, namespace: own, name }),
+      }),
+    },
+    {
+      names: targets,
+      titleOf: ({ name }) => `drain ${name}`,
+      placeOf: ({ name }) => targetPlace(`drain ${name}`, name, { do: "drain" }),
+    },
+    { names: targets, titleOf: ({ name }) => name, placeOf: ({ name }) => targetPlace(name, name) },
+  ];
+}
+
+interface SearchStateProps {
+  readonly groups: readonly Group[];
+  readonly found: number;
+  readonly count: number;
+}
+
+/** How far the search is, and what it leaves out. */
+function SearchState({ groups, found, count }: SearchStateProps) {
+  const names = [...new Set(groups.map((one) => one.names))];
+  const seen = names.reduce((sum, one) => sum + one.names.length, 0);
+  const remaining = names.reduce((sum, one) => sum + one.remaining, 0);
+  const isLoading = names.some((one) => one.isLoading);
+  const texts = [
+    found === 0 && !isLoading ? "Nothing of this name here." : "",
+    count > found ? `${found} of ${count} that match are shown: type more of the name.` : "",
+    isLoading && remaining > 0
+      ? `Looking through ${seen} of about ${seen + remaining} names…`
+      : remaining > 0
+        ? `The first ${seen} of about ${seen + remaining} names were looked through.`
+        : "",
+    names.some(({ error }) => error !== undefined)
+      ? "Some of what is here you may not list: a whole name is found, too."
+      : "",
+  ];
+  return (
+    <p class="quiet" role="status">
+      {texts.filter((text) => text !== "").join(" ")}
+    </p>
+  );
 }

@@ -3,7 +3,7 @@ import type { ApiResource } from "@kcp-ts/sdk/discovery";
 import type { LiveTableRow } from "@kcp-ts/sdk/informer";
 import { useState } from "preact/hooks";
 import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
-import { useAccess, useResource } from "../live/index.ts";
+import { accessTo, useAccess, useResource } from "../live/index.ts";
 import { formatRoute, setQuery } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import type { ScreenProps } from "./console.tsx";
@@ -32,10 +32,9 @@ function KindList({ route: { cluster, query }, resource }: KindListProps) {
   const [bulk, setBulk] = useState<"delete" | "label" | undefined>(undefined);
   const { group } = resource;
   const plural = group === "" ? resource.resource : `${resource.resource}.${group}`;
-  const access = { group, resource: resource.resource, namespace: query["ns"] };
-  const mayDelete = useAccess(client, { ...access, verb: "delete" });
-  const mayPatch = useAccess(client, { ...access, verb: "patch" });
-  const mayCreate = useAccess(client, { ...access, verb: "create" });
+  const may = (verb: string) =>
+    useAccess(client, accessTo(resource, verb, { namespace: query["ns"] })).isAllowed;
+  const [mayDelete, mayPatch, mayCreate] = [may("delete"), may("patch"), may("create")];
   const isOne = cluster !== "*";
   const BulkDialog = bulk === "label" ? LabelSelected : DeleteSelected;
   const toggle = (row: LiveTableRow) => {
@@ -47,17 +46,17 @@ function KindList({ route: { cluster, query }, resource }: KindListProps) {
     <>
       <header class="title">
         <h1>{resource.kind}</h1>
-        {mayPatch === true && selected.size > 0 ? (
+        {mayPatch && selected.size > 0 ? (
           <button type="button" onClick={() => setBulk("label")}>
             {`Label ${selected.size}…`}
           </button>
         ) : null}
-        {mayDelete === true && selected.size > 0 ? (
+        {mayDelete && selected.size > 0 ? (
           <button type="button" class="danger" onClick={() => setBulk("delete")}>
             {`Delete ${selected.size}…`}
           </button>
         ) : null}
-        {isOne && mayCreate === true && resource.verbs.includes("create") ? (
+        {isOne && mayCreate && resource.verbs.includes("create") ? (
           <a class="button" href={formatRoute({ screen: "create", cluster, resource: plural })}>
             Create
           </a>
@@ -71,7 +70,7 @@ function KindList({ route: { cluster, query }, resource }: KindListProps) {
           resource={resource}
           query={query}
           selection={
-            isOne && (mayDelete === true || mayPatch === true)
+            isOne && (mayDelete || mayPatch)
               ? { keys: new Set(selected.keys()), toggle }
               : undefined
           }

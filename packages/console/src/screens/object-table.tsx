@@ -149,6 +149,9 @@ function checkbox(row: LiveTableRow, { keys, toggle }: NonNullable<ObjectTablePr
   );
 }
 
+/** More than a cell shows: the object itself shows all. */
+const cellCharactersMax = 300;
+
 function cell(
   row: LiveTableRow,
   { name, at }: ServerColumn & { at: number },
@@ -156,8 +159,9 @@ function cell(
 ) {
   if (name === "Age") return ageText(row.metadata.creationTimestamp, now.value);
   const value = row.cells[at];
-  const text =
+  const whole =
     typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
+  const text = whole.length > cellCharactersMax ? `${whole.slice(0, cellCharactersMax)}…` : whole;
   if (at === 0) return <a href={addressOf(row, props)}>{text}</a>;
   if (stateColumn.test(name) && statusTone(text) !== "none") return <Tone word={text} />;
   return text;

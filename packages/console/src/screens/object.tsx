@@ -10,12 +10,16 @@ import {
   Field,
   KubectlLine,
   Loading,
+  LongText,
+  Part,
   shellLine,
+  Tabs,
   Tone,
 } from "../elements/index.ts";
-import { nameSelector, now, useAccess, useLiveObjects, useResource } from "../live/index.ts";
+import { accessTo, nameSelector, now, useLiveObjects, useResource } from "../live/index.ts";
 import { formatRoute, goTo, route as place, setQuery } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import type { ScreenProps } from "./console.tsx";
 import { DeleteObject } from "./delete-object.tsx";
 import { Editor } from "./editor.tsx";
@@ -52,8 +56,6 @@ function OneObject({ route, resource }: ScreenProps & { readonly resource: ApiRe
     fieldSelector: nameSelector(name),
   });
   const object = live?.objects[0];
-  const { lastError, hasSynced } = live?.health ?? {};
-  const tab = query["tab"] ?? "";
   const title = [namespace, name].filter(Boolean).join("/");
   const flags = namespace === undefined ? [] : ["-n", namespace];
   const kind = resource.group === "" ? resource.resource : `${resource.resource}.${resource.group}`;
@@ -70,38 +72,26 @@ function OneObject({ route, resource }: ScreenProps & { readonly resource: ApiRe
         )}
       </header>
       <KubectlLine line={line} />
-      <div class="tabs" role="tablist">
-        {tabs.map(([key, text]) => (
-          <button
-            key={key}
-            type="button"
-            role="tab"
-            aria-selected={tab === key}
-            onClick={() => setQuery({ tab: key })}
-          >
-            {text}
-          </button>
-        ))}
-      </div>
-      {object === undefined ? (
-        <Missing
-          error={lastError}
-          isAbsent={hasSynced === true}
-          what={`${resource.kind} ${title}`}
-        />
-      ) : tab === "yaml" ? (
-        <Editor key={object.metadata.uid} cluster={cluster} resource={resource} object={object} />
-      ) : (
-        <Overview cluster={cluster} resource={resource} object={object} />
-      )}
+      <Tabs
+        label={title}
+        tabs={tabs}
+        chosen={query["tab"] ?? ""}
+        onChoose={(tab) => setQuery({ tab })}
+      >
+        {object === undefined ? (
+          <Part of={live} what={`${resource.kind} ${title}`}>
+            <ErrorNotice
+              error={new Error(`${resource.kind} ${title} does not exist, or no longer does.`)}
+            />
+          </Part>
+        ) : query["tab"] === "yaml" ? (
+          <Editor key={object.metadata.uid} cluster={cluster} resource={resource} object={object} />
+        ) : (
+          <Overview cluster={cluster} resource={resource} object={object} />
+        )}
+      </Tabs>
     </>
   );
-}
-
-function Missing({ error, isAbsent, what }: { error: unknown; isAbsent: boolean; what: string }) {
-  if (error !== undefined && !isAbsent) return <ErrorNotice error={error} />;
-  if (!isAbsent) return <Loading what={what} />;
-  return <ErrorNotice error={new Error(`${what} does not exist, or no longer does.`)} />;
 }
 
 const workloadKinds = new Set(["Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"]);
@@ -123,9 +113,7 @@ function Actions({ cluster, resource, object }: ObjectProps) {
   const client = useSession().clientIn(cluster);
   const [isDeleting, setDeleting] = useState(false);
   const { name, namespace } = object.metadata;
-  const { group, kind } = resource;
-  const access = { group, resource: resource.resource, namespace, name, verb: "delete" };
-  const mayDelete = useAccess(client, access);
+  const { kind } = resource;
   const placement = `${kind.toLowerCase()}-${name}`;
   return (
     <>
@@ -156,15 +144,14 @@ function Actions({ cluster, resource, object }: ObjectProps) {
           Placement
         </a>
       ) : null}
-      <button
-        type="button"
+      <ActionButton
+        client={client}
+        access={accessTo(resource, "delete", object.metadata)}
         class="danger"
-        disabled={mayDelete !== true}
-        title={mayDelete === false ? `You may not delete ${resource.resource} here` : undefined}
         onClick={() => setDeleting(true)}
       >
         Delete…
-      </button>
+      </ActionButton>
       {isDeleting ? (
         <DeleteObject
           cluster={cluster}
@@ -202,7 +189,11 @@ function Overview(props: ObjectProps) {
           )}
           {facts.map(([name, value]) => (
             <Field key={name} name={name}>
-              <Tone word={String(value)} />
+              {String(value).length < 100 ? (
+                <Tone word={String(value)} />
+              ) : (
+                <LongText text={String(value)} />
+              )}
             </Field>
           ))}
           <Field name="Age">{ageText(metadata.creationTimestamp, now.value)}</Field>
@@ -236,8 +227,6 @@ function Overview(props: ObjectProps) {
   );
 }
 
-const valueCharactersMax = 200;
-
 function Pairs({ pairs = {} }: { readonly pairs?: Readonly<Record<string, string>> | undefined }) {
   const entries = Object.entries(pairs);
   if (entries.length === 0) return <span class="quiet">none</span>;
@@ -246,8 +235,8 @@ function Pairs({ pairs = {} }: { readonly pairs?: Readonly<Record<string, string
       {entries.map(([key, value]) => (
         <li key={key}>
           <code>{key}</code>
-          <span dir="auto">
-            {value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value}
+          <span>
+            <LongText text={value} charactersMax={200} />
           </span>
         </li>
       ))}

@@ -4,10 +4,11 @@ import {
   ageText,
   type Condition,
   ConditionList,
+  Empty,
   ErrorNotice,
   Field,
   KubectlLine,
-  Loading,
+  Part,
   shellLine,
   Tone,
 } from "../elements/index.ts";
@@ -26,7 +27,6 @@ export function PlacementScreen({ route: { cluster, namespace = "", name = "" } 
     fieldSelector: nameSelector(name),
   });
   const placement = live?.objects[0];
-  const { hasSynced, lastError } = live?.health ?? {};
   const line = shellLine`kubectl ws :${cluster} && kubectl get wp -n ${namespace} ${name}`;
   return (
     <>
@@ -37,15 +37,13 @@ export function PlacementScreen({ route: { cluster, namespace = "", name = "" } 
       <KubectlLine line={line} />
       {placement !== undefined ? (
         <Placement cluster={cluster} placement={placement} />
-      ) : hasSynced === true ? (
-        <p>
-          This workload has no placement: it is not scheduled to clusters, or its workspace has
-          none.
-        </p>
-      ) : lastError !== undefined ? (
-        <ErrorNotice error={lastError} />
       ) : (
-        <Loading what="the placement" />
+        <Part of={live} what="the placement">
+          <Empty
+            what="This workload has no placement: it is not scheduled to clusters, or its workspace has none."
+            next="kubectl get synctargets,placements"
+          />
+        </Part>
       )}
     </>
   );
@@ -108,7 +106,7 @@ function ClusterRows({ cluster, placement }: PlacementProps) {
   const { group, name, namespace, kind } = workloadOf(placement);
   const named = useResource(client, group === "" ? kind : `${kind}.${group}`).result;
   const { resourceVersion } = placement.metadata;
-  const { result: explanation } = useLoaded(
+  const { result: explanation, error } = useLoaded(
     () => explainPlacement(client, { resource: named?.resource ?? "", group, namespace, name }),
     named ? `${cluster} ${named.resource} ${resourceVersion}` : undefined,
   );
@@ -145,6 +143,9 @@ function ClusterRows({ cluster, placement }: PlacementProps) {
           })}
         </tbody>
       </table>
+      {error === undefined ? null : (
+        <ErrorNotice error={error} what="capacities, reasons and clusters that it is not in" />
+      )}
       {explanation?.shortage === undefined ? null : <p>{explanation.shortage}</p>}
       {explanation === undefined ? null : (
         <p class="quiet">{`By ${explanation.policy.join(", ") || "no policy: all clusters, evenly"}.`}</p>

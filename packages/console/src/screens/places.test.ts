@@ -1,24 +1,33 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { matching, type Place, spelled, startOf } from "./places.ts";
+import { joined, matching, type Place, spelled, startOf } from "./places.ts";
 
 const place = (title: string): Place => ({ kind: "object", title, address: `/${title}` });
-const titles = (places: readonly Place[]) => places.map(({ title }) => title);
+const found = (places: readonly Place[], text: string) =>
+  matching(places, ({ title }) => title, text).shown.map(({ title }) => title);
 
 describe("the places of the go-to box", () => {
   it("begin with the text, or contain its words, and are named once", () => {
     const places = ["root:web", "web", "deployments.apps", "web"].map(place);
-    assert.deepEqual(titles(matching(places, "web", [])), ["web", "root:web"]);
-    assert.deepEqual(titles(matching(places, "we root", [])), ["root:web"]);
-    assert.deepEqual(titles(matching(places, "web", [place("web")])), ["web", "root:web"]);
+    assert.deepEqual(found(places, "web"), ["web", "web", "root:web"]);
+    assert.deepEqual(found(places, "we root"), ["root:web"]);
+    assert.deepEqual(joined([place("web")], places.slice(0, 2)), ["web", "root:web"].map(place));
+  });
+
+  it("are counted, and the first of very many are shown", () => {
+    const many = Array.from({ length: 100_000 }, (_, at) => `c-${at}`);
+    const { shown, count } = matching(many, (name) => `root:${name}`, "c-9999");
+    assert.deepEqual(shown.slice(0, 3), ["c-9999", "c-99990", "c-99991"]);
+    assert.equal(count, 11);
+    assert.equal(matching(many, (name) => name, "c-").shown.length, 12);
   });
 
   it("are found by kind and name, with or without the namespace", () => {
     const places = ["deployment/shop/web", "deployment/default/api"].map(place);
-    assert.deepEqual(titles(matching(places, "deployment/we", [])), ["deployment/shop/web"]);
-    assert.deepEqual(titles(matching(places, "deployment/shop/", [])), ["deployment/shop/web"]);
-    assert.deepEqual(titles(matching(places, "deployment/", [])).length, 2);
-    assert.deepEqual(titles(matching(places, "pod/we", [])), []);
+    assert.deepEqual(found(places, "deployment/we"), ["deployment/shop/web"]);
+    assert.deepEqual(found(places, "deployment/shop/"), ["deployment/shop/web"]);
+    assert.deepEqual(found(places, "deployment/").length, 2);
+    assert.deepEqual(found(places, "pod/we"), []);
   });
 
   it("are begun by the workspace in front of the last colon, or by a kind", () => {

@@ -9,19 +9,38 @@ export interface Place {
 
 const shownMax = 12;
 
-/** Those with all words of the text, the ones that begin with it first, behind what is spelled. */
-export function matching(
-  places: readonly Place[],
+export interface Matches<Item> {
+  /** Those that begin with the text are first. */
+  readonly shown: readonly Item[];
+  /** How many match, with those that are not shown. */
+  readonly count: number;
+}
+
+/** Those whose titles have all words of the text. There may be very many: few of them are kept. */
+export function matching<Item>(
+  items: Iterable<Item>,
+  titleOf: (item: Item) => string,
   text: string,
-  exact: readonly Place[],
-): readonly Place[] {
-  const words = text.toLowerCase().split(/\s+/);
-  const begins = (title: string) => (title.toLowerCase().startsWith(text.toLowerCase()) ? 0 : 1);
-  const named = places
-    .filter(({ title }) => words.every((word) => isPartOf(word, title.toLowerCase())))
-    .sort((a, b) => begins(a.title) - begins(b.title));
+): Matches<Item> {
+  const begin = text.toLowerCase();
+  const words = begin.split(/\s+/);
+  const [first, others]: [Item[], Item[]] = [[], []];
+  let count = 0;
+  for (const item of items) {
+    const title = titleOf(item).toLowerCase();
+    if (!words.every((word) => isPartOf(word, title))) continue;
+    count++;
+    const bucket = title.startsWith(begin) ? first : others;
+    if (bucket.length < shownMax) bucket.push(item);
+  }
+  return { shown: [...first, ...others].slice(0, shownMax), count };
+}
+
+/** What is spelled first, and each place once. */
+export function joined(...places: readonly (readonly Place[])[]): readonly Place[] {
   const addresses = new Set<string>();
-  return [...exact, ...named]
+  return places
+    .flat()
     .filter(({ address }) => !addresses.has(address) && addresses.add(address))
     .slice(0, shownMax);
 }

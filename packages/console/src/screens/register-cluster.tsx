@@ -20,9 +20,10 @@ import {
 } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
 import { Dialog, ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
-import { useLiveObjects, useLoaded } from "../live/index.ts";
+import { accessTo, useLiveObjects, useLoaded } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
 import { formatYaml } from "../yaml-help/index.ts";
+import { ActionButton } from "./action-button.tsx";
 
 /** Of the agents' ServiceAccounts. */
 const namespace = "default";
@@ -78,9 +79,14 @@ export function RegisterCluster({ cluster, onClose }: RegisterProps) {
         </p>
         {error === undefined ? null : <ErrorNotice error={error} />}
         <footer>
-          <button type="submit" class="primary">
+          <ActionButton
+            client={client}
+            access={accessTo(syncTargets, "create")}
+            type="submit"
+            class="primary"
+          >
             {isPull ? "Register for an agent" : "Register"}
-          </button>
+          </ActionButton>
         </footer>
       </form>
       <KubectlLine line={syncLine(name || "us-east1")} />

@@ -15,6 +15,7 @@ import {
   ErrorNotice,
   KubectlLine,
   Loading,
+  Part,
   shellLine,
   Tone,
 } from "../elements/index.ts";
@@ -51,13 +52,11 @@ function problemOf(conditions: readonly Condition[] | undefined): string {
 
 function Bindings({ cluster }: PlaceProps) {
   const live = useLiveObjects<APIBinding>(useSession().clientIn(cluster), apiBindings);
-  const { hasSynced, lastError } = live?.health ?? {};
   return (
     <section class="block" aria-labelledby="bindings">
       <h2 id="bindings">Bindings: APIs that this workspace uses</h2>
-      {hasSynced !== true && lastError !== undefined ? <ErrorNotice error={lastError} /> : null}
-      {hasSynced !== true && lastError === undefined ? <Loading what="the bindings" /> : null}
-      {hasSynced === true && live?.objects.length === 0 ? (
+      <Part of={live} what="the bindings" />
+      {live?.health.hasSynced === true && live.objects.length === 0 ? (
         <Empty
           what="This workspace binds no APIs."
           next="kubectl kcp bind apiexport root:provider:cowboys"
@@ -108,13 +107,11 @@ function Binding({ cluster, binding }: PlaceProps & { readonly binding: APIBindi
 
 function Exports({ cluster }: PlaceProps) {
   const live = useLiveObjects<APIExport>(useSession().clientIn(cluster), apiExports);
-  const { hasSynced, lastError } = live?.health ?? {};
   return (
     <section class="block" aria-labelledby="exports">
       <h2 id="exports">Exports: APIs that this workspace shares</h2>
-      {hasSynced !== true && lastError !== undefined ? <ErrorNotice error={lastError} /> : null}
-      {hasSynced !== true && lastError === undefined ? <Loading what="the exports" /> : null}
-      {hasSynced === true && live?.objects.length === 0 ? (
+      <Part of={live} what="the exports" />
+      {live?.health.hasSynced === true && live.objects.length === 0 ? (
         <Empty
           what="This workspace exports no APIs."
           next="kubectl kcp crd snapshot -f cowboys.crd.yaml --prefix v1 | kubectl apply -f -"

@@ -1,11 +1,12 @@
 /** A command in a container of a Pod, in a terminal. */
 import { type Pod, pods } from "@kcp-ts/sdk/kinds";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
-import { nameSelector, useAccess, useLiveObjects } from "../live/index.ts";
+import { ErrorNotice, KubectlLine, Part, shellLine } from "../elements/index.ts";
+import { accessTo, nameSelector, useLiveObjects } from "../live/index.ts";
 import { formatRoute } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import { CommandSession, Screen, TerminalView } from "../terminal/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import type { ScreenProps } from "./console.tsx";
 
 const scrollbackMax = 5000;
@@ -14,7 +15,6 @@ export function ShellScreen({ route: { cluster, namespace = "", name = "" } }: S
   const client = useSession().clientIn(cluster);
   const live = useLiveObjects<Pod>(client, pods, { namespace, fieldSelector: nameSelector(name) });
   const pod = live?.objects[0];
-  const { hasSynced, lastError } = live?.health ?? {};
   return (
     <>
       <header class="title">
@@ -28,12 +28,10 @@ export function ShellScreen({ route: { cluster, namespace = "", name = "" } }: S
       </header>
       {pod !== undefined ? (
         <Commands cluster={cluster} pod={pod} />
-      ) : hasSynced === true ? (
-        <ErrorNotice error={new Error(`Pod ${name} does not exist, or no longer does.`)} />
-      ) : lastError !== undefined ? (
-        <ErrorNotice error={lastError} />
       ) : (
-        <Loading what="the Pod" />
+        <Part of={live} what="the Pod">
+          <ErrorNotice error={new Error(`Pod ${name} does not exist, or no longer does.`)} />
+        </Part>
       )}
     </>
   );
@@ -53,8 +51,7 @@ interface Command {
 function Commands({ cluster, pod }: CommandsProps) {
   const client = useSession().clientIn(cluster);
   const { name, namespace = "" } = pod.metadata;
-  const access = { group: "", resource: "pods", subresource: "exec", namespace, name };
-  const mayRun = useAccess(client, { ...access, verb: "create" });
+  const access = { ...accessTo(pods, "create", pod.metadata), subresource: "exec" };
   const containers = (pod.spec?.containers ?? []).map((one) => one.name);
   const [container, setContainer] = useState(containers[0] ?? "");
   const [words, setWords] = useState("sh");
@@ -86,15 +83,9 @@ function Commands({ cluster, pod }: CommandsProps) {
             onInput={(event) => setWords(event.currentTarget.value)}
           />
         </label>
-        <button
-          type="submit"
-          class="primary"
-          disabled={mayRun !== true}
-          title={mayRun === false ? "You may not create pods/exec here" : undefined}
-        >
+        <ActionButton client={client} access={access} type="submit" class="primary">
           {command === undefined ? "Run" : "Run again"}
-        </button>
-        {mayRun === false ? <span>You may not create pods/exec here.</span> : null}
+        </ActionButton>
       </form>
       {command === undefined ? null : (
         <Running key={command.run} cluster={cluster} pod={pod} command={command} />

@@ -3,7 +3,15 @@
 import { resourceQuotas } from "@kcp-ts/sdk/kinds";
 import { samplesOf } from "@kcp-ts/sdk/metrics";
 import { useState } from "preact/hooks";
-import { ErrorNotice, KubectlLine, Loading, parseQuantity, shellLine } from "../elements/index.ts";
+import {
+  ErrorNotice,
+  formatQuantity,
+  KubectlLine,
+  Loading,
+  Part,
+  parseQuantity,
+  shellLine,
+} from "../elements/index.ts";
 import { useLiveObjects, useLoaded, useResources } from "../live/index.ts";
 import { formatRoute } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
@@ -105,7 +113,6 @@ function CountTable({ cluster, shown, total }: CountTableProps) {
 
 function Quotas({ cluster }: PlaceProps) {
   const live = useLiveObjects(useSession().clientIn(cluster), resourceQuotas);
-  const { hasSynced, lastError } = live?.health ?? {};
   const rows = (live?.objects ?? []).flatMap(({ metadata, status = {} }) =>
     Object.entries(status.hard ?? {}).map(([resource, hard]) => ({
       key: `${metadata.namespace}/${metadata.name} ${resource}`,
@@ -118,10 +125,9 @@ function Quotas({ cluster }: PlaceProps) {
   return (
     <section class="block" aria-labelledby="quotas">
       <h2 id="quotas">Quotas</h2>
-      {hasSynced !== true && lastError !== undefined ? <ErrorNotice error={lastError} /> : null}
-      {hasSynced === true && rows.length === 0 ? (
-        <p class="quiet">No ResourceQuota limits this workspace.</p>
-      ) : null}
+      <Part of={live} what="the quotas">
+        {rows.length === 0 ? <p class="quiet">No ResourceQuota limits this workspace.</p> : null}
+      </Part>
       {rows.length === 0 ? null : (
         <table class="small">
           <thead>
@@ -162,7 +168,13 @@ const tops = [
   ["kcp_top_tenant_requests", "Requests"],
   ["kcp_top_tenant_throttled_requests", "Throttled (429)"],
   ["kcp_top_tenant_watches", "Watches opened"],
+  ["kcp_top_tenant_stored_objects", "Objects"],
+  ["kcp_top_tenant_stored_bytes", "Bytes"],
 ] as const;
+
+function isBytes(column: number): boolean {
+  return tops[column]?.[1] === "Bytes";
+}
 
 /** Of the whole server: reading it halves the recent counts, so it is read on request. */
 function Busiest() {
@@ -188,51 +200,69 @@ function Busiest() {
         </button>
       </header>
       <p class="quiet">
-        Recent counts: the server halves them each time somebody reads its metrics. Requests are a
-        sample of one in 64.
+        The ten largest of each column. Requests, throttled requests and watches are recent counts:
+        the server halves them each time somebody reads its metrics, and requests are a sample of
+        one in 64. Objects and bytes are those that are stored.
       </p>
       {error !== undefined ? <ErrorNotice error={error} /> : null}
       {asked > 0 && result === undefined && error === undefined ? (
         <Loading what="the metrics" />
       ) : null}
-      {result === undefined ? null : (
-        <table class="small">
-          <thead>
-            <tr>
-              <th scope="col">Logical cluster</th>
-              {tops.map(([name, title]) => (
-                <th key={name} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {result.map(({ cluster, values }) => (
-              <tr key={cluster}>
-                <th scope="row">
-                  <a href={formatRoute({ screen: "usage", cluster })}>{cluster}</a>
-                </th>
-                {values.map((value, at) => (
-                  <td key={at} class="number">
-                    {value === 0 ? "–" : Math.round(value)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      {result === undefined || result.some(({ values }) => (values.at(-1) ?? 0) > 0) ? null : (
+        <>
+          <p>
+            The server has counted no bytes: it counts those of workspaces with a limit, from their
+            first write on.
+          </p>
+          <KubectlLine line="kcp start --logical-cluster-total-bytes-limit 1000000000" />
+        </>
       )}
+      {result === undefined ? null : <BusiestTable rows={result} />}
     </section>
+  );
+}
+
+function BusiestTable({ rows }: { readonly rows: readonly BusyRow[] }) {
+  return (
+    <table class="small">
+      <thead>
+        <tr>
+          <th scope="col">Logical cluster</th>
+          {tops.map(([name, title]) => (
+            <th key={name} scope="col">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ cluster, values }) => (
+          <tr key={cluster}>
+            <th scope="row">
+              <a href={formatRoute({ screen: "usage", cluster })}>{cluster}</a>
+            </th>
+            {values.map((value, at) => (
+              <td key={at} class="number">
+                {value === 0 ? "–" : formatQuantity(Math.round(value), isBytes(at))}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
 const missingText =
   "Metrics are of the server, and of all its tenants. To read them, a user needs the verb get on the path /metrics in the workspace root.";
 
-function rowsOf(
-  text: string,
-): readonly { readonly cluster: string; readonly values: readonly number[] }[] {
+interface BusyRow {
+  readonly cluster: string;
+  /** In the order of the columns; 0 for those that are not among the largest. */
+  readonly values: readonly number[];
+}
+
+function rowsOf(text: string): readonly BusyRow[] {
   const columns = tops.map(
     ([metric]) =>
       new Map(samplesOf(text, metric).map(({ labels, value }) => [labels["cluster"] ?? "", value])),

@@ -1,7 +1,7 @@
 /** What if a Placement had other weights: asked first, then written. */
 import { type Placement, placements, syncTargets } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
-import { useLoaded } from "../live/index.ts";
+import { accessTo, useLoaded } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
 import { parseWeights } from "./decisions.ts";
 import type { Question } from "./what-if.tsx";
@@ -27,19 +27,22 @@ export function Weights({ cluster, onAsk }: WeightsProps) {
   const weights = parseWeights(text);
   const ask = () => {
     if (chosen === undefined || weights === undefined) return;
-    const change = (dryRun: boolean) =>
-      client
-        .resource(placements)
-        .patch(
-          { name: chosen.metadata.name },
-          { type: "merge", patch: { spec: { weights } } },
-          { dryRun },
-        );
+    const { name: target } = chosen.metadata;
+    // As a merge patch leaves it: weights that are not named stay.
+    const merged = { ...chosen.spec?.weights, ...weights };
+    const changed = { ...chosen, spec: { ...chosen.spec, weights: merged } };
     onAsk({
-      title: `If Placement ${chosen.metadata.name} had the weights ${text}`,
+      title: `If Placement ${target} had the weights ${text}`,
       line: "kubectl kcp plan -f edited.yaml",
-      plan: async () => ({ objects: [(await change(true)) as never] }),
-      action: { text: "Write these weights", run: () => change(false) },
+      plan: async () => ({ objects: [changed as never] }),
+      action: {
+        text: "Write these weights",
+        access: accessTo(placements, "patch", { name: target }),
+        run: () =>
+          client
+            .resource(placements)
+            .patch({ name: target }, { type: "merge", patch: { spec: { weights } } }),
+      },
     });
   };
   return (

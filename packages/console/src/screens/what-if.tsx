@@ -1,10 +1,12 @@
 /** What would be if: asked of the server, shown as before and after, and done by a button. */
-import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk/client";
+import type { Client, DynamicObject } from "@kcp-ts/sdk/client";
+import type { ApiResource } from "@kcp-ts/sdk/discovery";
 import { syncTargets, type WorkloadPlacement } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
 import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
-import { useLoaded } from "../live/index.ts";
+import { type Access, accessTo, useLoaded, useResource } from "../live/index.ts";
 import { useSession } from "../session/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import { type PlannedChange, planChange, workloadOf } from "./placement-review.ts";
 import { PlanView } from "./plan-view.tsx";
 import { Weights } from "./weights.tsx";
@@ -14,7 +16,13 @@ export interface Question {
   readonly line: string;
   readonly plan: () => Promise<PlannedChange>;
   /** What the question asks about, done. Undefined where nothing can be done: a loss happens. */
-  readonly action?: { readonly text: string; readonly run: () => Promise<unknown> } | undefined;
+  readonly action?: Action | undefined;
+}
+
+interface Action {
+  readonly text: string;
+  readonly access: Access;
+  readonly run: () => Promise<unknown>;
 }
 
 interface WhatIfProps {
@@ -50,7 +58,7 @@ export function WhatIf({ cluster, placement }: WhatIfProps) {
           {result !== undefined ? <PlanView plan={result} about={placement} /> : null}
           {result === undefined && error === undefined ? <Loading what="the plan" /> : null}
           {result !== undefined && question.action !== undefined ? (
-            <DoIt key={asked} action={question.action} />
+            <DoIt key={asked} client={client} action={question.action} />
           ) : null}
           <KubectlLine line={question.line} />
         </div>
@@ -60,14 +68,15 @@ export function WhatIf({ cluster, placement }: WhatIfProps) {
 }
 
 /** A button that does what was asked about, after its answer is seen. */
-function DoIt({ action }: { readonly action: NonNullable<Question["action"]> }) {
+function DoIt({ client, action }: { readonly client: Client; readonly action: Action }) {
   const [state, setState] = useState<{ isDone?: boolean; error?: unknown }>({});
   if (state.isDone === true) return <p role="status">Done: the page shows the move.</p>;
   return (
     <>
       {state.error === undefined ? null : <ErrorNotice error={state.error} />}
-      <button
-        type="button"
+      <ActionButton
+        client={client}
+        access={action.access}
         class="primary"
         onClick={() => {
           action.run().then(
@@ -77,26 +86,9 @@ function DoIt({ action }: { readonly action: NonNullable<Question["action"]> }) 
         }}
       >
         {action.text}
-      </button>
+      </ActionButton>
     </>
   );
-}
-
-/** The workload as the server would store it with another number of replicas. */
-async function scaled(
-  client: Client,
-  placement: WorkloadPlacement,
-  replicas: number,
-): Promise<PlannedChange> {
-  return { objects: [(await scale(client, placement, replicas, true)) as never] };
-}
-
-function scale(client: Client, placement: WorkloadPlacement, replicas: number, dryRun: boolean) {
-  const { group, version, kind, name, namespace } = workloadOf(placement);
-  const resource = `${kind.toLowerCase()}s`;
-  const type = defineResource<DynamicObject>({ group, version, resource, kind, namespaced: true });
-  const patch = { type: "merge", patch: { spec: { replicas } } } as const;
-  return client.resource(type).patch({ namespace, name }, patch, { dryRun });
 }
 
 function drain(client: Client, name: string) {
@@ -124,7 +116,11 @@ function ClusterQuestions({ cluster, placement, onAsk }: QuestionsProps) {
       plan: async () => ({ [verb]: chosen }),
       action:
         verb === "drain"
-          ? { text: `Drain ${chosen}`, run: () => drain(client, chosen) }
+          ? {
+              text: `Drain ${chosen}`,
+              access: accessTo(syncTargets, "patch", { name: chosen }),
+              run: () => drain(client, chosen),
+            }
           : undefined,
     });
   return (
@@ -147,9 +143,23 @@ function ClusterQuestions({ cluster, placement, onAsk }: QuestionsProps) {
   );
 }
 
+/** Only of workloads with `spec.replicas`: others run once, or on each node. */
 function ScaleQuestion({ cluster, placement, onAsk }: QuestionsProps) {
   const client = useSession().clientIn(cluster);
+  const { type, kind, name, namespace } = workloadOf(placement);
   const [replicas, setReplicas] = useState("");
+  const resource = useResource(client, type).result ?? undefined;
+  const target = { namespace, name };
+  const { result: workload, error } = useLoaded(
+    async (signal) =>
+      (await client.resource(resource as ApiResource).get(target, { signal })) as DynamicObject,
+    resource && `${cluster} ${type} ${namespace}/${name}`,
+  );
+  const spec = workload?.["spec"] as { readonly replicas?: number } | undefined;
+  if (error !== undefined) return <ErrorNotice error={error} what="the workload, to scale it" />;
+  if (resource === undefined || workload === undefined) return null;
+  if (spec?.replicas === undefined)
+    return <p class="quiet">{`A ${kind} has no number of replicas to change.`}</p>;
   const isNumber = /^\d+$/.test(replicas);
   const ask = (event: Event) => {
     event.preventDefault();
@@ -157,10 +167,17 @@ function ScaleQuestion({ cluster, placement, onAsk }: QuestionsProps) {
     onAsk({
       title: `If it had ${replicas} replicas`,
       line: "kubectl kcp plan -f edited.yaml",
-      plan: () => scaled(client, placement, Number(replicas)),
+      plan: async () => {
+        const changed = { ...workload, spec: { ...spec, replicas: Number(replicas) } };
+        return { objects: [changed as never] };
+      },
       action: {
         text: `Scale to ${replicas}`,
-        run: () => scale(client, placement, Number(replicas), false),
+        access: accessTo(resource, "patch", target),
+        run: () => {
+          const patch = { spec: { replicas: Number(replicas) } } as never;
+          return client.resource(resource).patch(target, { type: "merge", patch });
+        },
       },
     });
   };

@@ -2,9 +2,10 @@
 import { workspaces, workspaceTypes } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
 import { Dialog, ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
-import { useLoaded, useResources } from "../live/index.ts";
+import { accessTo, useLoaded, useResources } from "../live/index.ts";
 import { formatRoute, goTo } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import { type Counted, countObjects } from "./count-objects.ts";
 
 interface DialogProps {
@@ -55,9 +56,14 @@ export function CreateWorkspace({ cluster, onClose }: DialogProps) {
         {error === undefined ? null : <ErrorNotice error={error} />}
         <KubectlLine line={shellLine`kubectl ws create ${name || "my-team"} ${typeFlags}`} />
         <footer>
-          <button type="submit" class="primary">
+          <ActionButton
+            client={client}
+            access={accessTo(workspaces, "create")}
+            type="submit"
+            class="primary"
+          >
             Create
-          </button>
+          </ActionButton>
         </footer>
       </form>
     </Dialog>
@@ -123,9 +129,15 @@ export function DeleteWorkspace({
         {refusal === undefined ? null : <ErrorNotice error={refusal} />}
         <KubectlLine line={shellLine`kubectl delete workspace ${name}`} />
         <footer>
-          <button type="submit" class="danger" disabled={typed !== name}>
+          <ActionButton
+            client={session.clientIn(cluster)}
+            access={accessTo(workspaces, "delete", { name })}
+            type="submit"
+            class="danger"
+            isReady={typed === name}
+          >
             Delete
-          </button>
+          </ActionButton>
         </footer>
       </form>
     </Dialog>

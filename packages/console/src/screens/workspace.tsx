@@ -8,12 +8,14 @@ import {
   Field,
   KubectlLine,
   Loading,
+  Part,
   shellLine,
   Tone,
 } from "../elements/index.ts";
-import { now, useAccess, useLiveObjects, useResources } from "../live/index.ts";
+import { accessTo, now, useLiveObjects, useResources } from "../live/index.ts";
 import { formatRoute, parentOf, useDialog } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
+import { ActionButton } from "./action-button.tsx";
 import type { ScreenProps } from "./console.tsx";
 import { Glance } from "./glance.tsx";
 import { lazily } from "./lazily.tsx";
@@ -30,21 +32,18 @@ export function WorkspaceScreen({ route: { cluster, query } }: ScreenProps) {
   const client = useSession().clientIn(cluster);
   const [isCreating, setCreating] = useDialog(query, "create");
   const parent = parentOf(cluster);
-  const access = { group: "tenancy.kcp.io", resource: "workspaces" };
-  const mayCreate = useAccess(client, { ...access, verb: "create" });
   if (cluster === "*") return <AllWorkspaces />;
   return (
     <>
       <header class="title">
         <h1>{cluster}</h1>
-        <button
-          type="button"
-          disabled={mayCreate !== true}
-          title={mayCreate === false ? "You may not create workspaces here" : undefined}
+        <ActionButton
+          client={client}
+          access={accessTo(workspaces, "create")}
           onClick={() => setCreating(true)}
         >
           Create workspace
-        </button>
+        </ActionButton>
         {parent === undefined ? null : <Delete parent={parent} cluster={cluster} />}
       </header>
       <KubectlLine line={shellLine`kubectl ws :${cluster}`} />
@@ -69,19 +68,16 @@ function Delete({ parent, cluster }: { readonly parent: string; readonly cluster
   const client = useSession().clientIn(parent);
   const [isDeleting, setDeleting] = useState(false);
   const name = cluster.slice(parent.length + 1);
-  const access = { group: "tenancy.kcp.io", resource: "workspaces", verb: "delete", name };
-  const mayDelete = useAccess(client, access);
   return (
     <>
-      <button
-        type="button"
+      <ActionButton
+        client={client}
+        access={accessTo(workspaces, "delete", { name })}
         class="danger"
-        disabled={mayDelete !== true}
-        title={mayDelete === false ? "You may not delete this workspace" : undefined}
         onClick={() => setDeleting(true)}
       >
         Delete…
-      </button>
+      </ActionButton>
       {isDeleting ? (
         <DeleteWorkspace cluster={parent} name={name} onClose={() => setDeleting(false)} />
       ) : null}
@@ -103,11 +99,7 @@ function State({ cluster }: { readonly cluster: string }) {
   const client = useSession().clientIn(cluster);
   const live = useLiveObjects(client, logicalClusters, { fieldSelector: "metadata.name=cluster" });
   const object = live?.objects[0];
-  const error = live?.health.lastError;
-  if (object === undefined) {
-    if (error !== undefined) return <ErrorNotice error={error} />;
-    return live?.health.hasSynced === true ? null : <Loading what="the workspace" />;
-  }
+  if (object === undefined) return <Part of={live} what="the state of the workspace" />;
   const { phase = "", conditions = [] } = object.status ?? {};
   const bad = (conditions as readonly Condition[]).filter(({ status }) => status !== "True");
   return (

@@ -42,27 +42,34 @@ export class Session {
   #token = "";
   /** While a user whose credentials have expired is asked to log in again. */
   #renewal: Renewal | undefined;
-  readonly #client: Client;
+  /** Of one user: what this user began is never sent with the credentials of another. */
+  #client: Client;
   /** Asks who the user is, while all other requests wait for the answer. */
   readonly #loginClient: Client;
   readonly #clients = new Map<string, Client>();
 
   constructor() {
     const headers = () => (this.#token === "" ? {} : { authorization: `Bearer ${this.#token}` });
-    const direct = new FetchTransport({ headers });
-    const transport = new SessionTransport(direct, {
-      expired: () => this.#expired(),
-      renewed: (signal) => this.#renewed(signal),
+    this.#loginClient = new Client({ transport: new FetchTransport({ headers }) });
+    this.#client = this.#clientOfUser();
+  }
+
+  #clientOfUser(): Client {
+    const transport = new SessionTransport(this.#loginClient.transport, {
+      expired: () => {
+        if (client === this.#client) this.#expired();
+      },
+      renewed: async (signal) => (await this.#renewed(signal)) && client === this.#client,
     });
-    this.#loginClient = new Client({ transport: direct });
-    this.#client = new Client({ transport, fieldManager: "kcp-console", retriesMax: 2 });
+    const client = new Client({ transport, fieldManager: "kcp-console", retriesMax: 2 });
+    return client;
   }
 
   get configuration(): ConsoleConfiguration {
     return this.#configuration;
   }
 
-  /** One client for each logical cluster: what is cached by client is cached by cluster. */
+  /** One for each logical cluster and login: so is all that is cached by client. */
   clientIn(cluster: string): Client {
     const known = this.#clients.get(cluster);
     if (known !== undefined) return known;
@@ -145,6 +152,7 @@ export class Session {
 
   logOut(): void {
     this.#forget();
+    this.#forgetUser();
     this.state.value = { kind: "login", message: undefined };
   }
 
@@ -190,6 +198,9 @@ export class Session {
   }
 
   #welcome(user: string): void {
+    // The same user may have other permissions now: what is cached by client is asked for again.
+    if (this.#renewal?.user === user) this.#clients.clear();
+    else this.#forgetUser();
     this.state.value = { kind: "ready", user };
     this.#renewal?.end(user);
     this.#renewal = undefined;
@@ -230,6 +241,11 @@ export class Session {
     } finally {
       leave();
     }
+  }
+
+  #forgetUser(): void {
+    this.#clients.clear();
+    this.#client = this.#clientOfUser();
   }
 
   #forget(): void {

@@ -1,4 +1,5 @@
 /** A difference by lines, with three lines around each change. */
+import { LongText } from "../elements/index.ts";
 import { type Line, lineDiff } from "./line-diff.ts";
 
 interface DiffViewProps {
@@ -8,6 +9,7 @@ interface DiffViewProps {
 }
 
 const around = 3;
+const lineCharactersMax = 2000;
 const marks = { same: " ", added: "+", removed: "-" } as const;
 
 export function DiffView({ before, after, label }: DiffViewProps) {
@@ -33,7 +35,9 @@ function row({ kind, text }: Line, at: number, shown: readonly boolean[]) {
   return (
     <div key={at} class={kind}>
       <span class="mark">{marks[kind]}</span>
-      <span>{text}</span>
+      <span>
+        <LongText text={text} charactersMax={lineCharactersMax} />
+      </span>
     </div>
   );
 }

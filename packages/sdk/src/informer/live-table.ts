@@ -2,8 +2,9 @@
  * LiveTable: the server's table of one resource, page by page, which stays in sync: what `kubectl
  * get --watch` prints, for a page that shows it.
  *
- * Only the pages that were asked for are loaded. Changes of objects on later pages are remembered
- * until their page is loaded: pages of one list show its version, and not the newest one.
+ * Only the pages that were asked for are loaded, unless all are wanted. Changes of objects on later
+ * pages are remembered until their page is loaded: pages of one list show its version, and not the
+ * newest one.
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -36,6 +37,10 @@ export interface LiveTableOptions {
   readonly selector?: SelectorOptions | undefined;
   /** Rows per request. */
   readonly pageSize?: number | undefined;
+  /** All pages are loaded, and not only those that are asked for. */
+  readonly loadsAll?: boolean | undefined;
+  /** What of its object each row has besides the cells; metadata if omitted. */
+  readonly includeObject?: "Metadata" | "Object" | undefined;
   /** Called after every change of columns, rows or health. Calls are not combined. */
   readonly onChange: () => void;
   readonly onError?: ((error: unknown) => void) | undefined;
@@ -46,6 +51,8 @@ export interface LiveTableRow {
   readonly key: string;
   readonly cells: readonly JsonValue[];
   readonly metadata: ObjectMeta;
+  /** All of it with `includeObject: "Object"`, and its metadata otherwise. */
+  readonly object?: KubernetesObject | undefined;
 }
 
 type TableEvent = WatchEvent<Table & KubernetesObject>;
@@ -60,6 +67,7 @@ export class LiveTable implements ListerWatcher {
   readonly #reader: WatchReader<Table & KubernetesObject>;
   readonly #reflector: Reflector;
   readonly #pageSize: number;
+  readonly #includeObject: "Metadata" | "Object";
   #columns: readonly TableColumn[] = [];
   #rows: LiveTableRow[] = [];
   /** The newest state of objects behind the last loaded row; undefined for deleted ones. */
@@ -76,14 +84,16 @@ export class LiveTable implements ListerWatcher {
     this.#options = options;
     this.#resource = options.client.resource(options.resource);
     this.#pageSize = options.pageSize ?? pageSizeDefault;
-    this.#wanted = this.#pageSize;
+    this.#includeObject = options.includeObject ?? "Metadata";
+    this.#wanted = options.loadsAll === true ? Number.POSITIVE_INFINITY : this.#pageSize;
     const { clock, random } = options.client;
     const report = (error: unknown) => {
       options.onError?.(error);
       options.onChange();
     };
     const resource: Pick<ResourceClient<Table & KubernetesObject>, "watchBatches"> = {
-      watchBatches: (watch) => this.#resource.watchTables({ ...watch, includeObject: "Metadata" }),
+      watchBatches: (watch) =>
+        this.#resource.watchTables({ ...watch, includeObject: this.#includeObject }),
     };
     const { selector } = options;
     this.#reader = new WatchReader({ resource, selector, onUnreadable: report, clock, random });
@@ -137,7 +147,7 @@ export class LiveTable implements ListerWatcher {
       signal,
       retriesMax: 0,
       limit,
-      includeObject: "Metadata",
+      includeObject: this.#includeObject,
     } as const;
     let page = await this.#resource.table(options);
     const rows = rowsOf(page);
@@ -193,7 +203,8 @@ export class LiveTable implements ListerWatcher {
     const list = this.#lists;
     const { selector } = this.#options;
     const limit = this.#pageSize;
-    const page = { limit, continue: this.#continue, includeObject: "Metadata" } as const;
+    const includeObject = this.#includeObject;
+    const page = { limit, continue: this.#continue, includeObject };
     try {
       const table = await this.#resource.table({ ...selector, ...page, signal });
       // A list that began meanwhile knows more than this page.
@@ -281,7 +292,7 @@ function rowsOf({ rows }: Table): LiveTableRow[] {
     if (metadata?.name === undefined) return [];
     const cluster = stringMember(metadata.annotations, clusterAnnotation) ?? "";
     const key = `${cluster}/${metadata.namespace ?? ""}/${metadata.name}`;
-    return [{ key, cells, metadata }];
+    return [{ key, cells, metadata, object }];
   });
 }
 
