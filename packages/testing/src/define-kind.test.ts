@@ -109,7 +109,12 @@ describe("exportKinds", () => {
         await provider.resource(apiResourceSchemas).apply(schema, { fieldManager: "test" });
       return provider.resource(apiExports).apply(apiExport, { fieldManager: "test" });
     };
-    const made = await put(autoscalers);
+    await put(autoscalers);
+    const made = await eventually(async () => {
+      const found = await provider.resource(apiExports).get({ name: "autoscalers" });
+      assert.notEqual(found.status?.identityHash, undefined, "the server writes an identity");
+      return found;
+    });
     assert.deepEqual(await put(autoscalers), made);
     const spec = { reference: { export: { path: "provider", name: "autoscalers" } } };
     const consumer = k.clientFor("consumer");
