@@ -58,8 +58,11 @@ export interface Negotiation {
 /** Without a condition the import has not been looked at yet. */
 export function negotiationState(conditions: readonly Condition[]): Negotiation {
   const bad = conditions.find(({ status }) => status !== "True");
-  if (bad !== undefined)
-    return { isWell: false, state: bad.reason ?? bad.type, message: bad.message ?? "" };
+  if (bad !== undefined) {
+    const { type, reason = type, message = "" } = bad;
+    // Clusters take part by another version: nothing is to be mended.
+    return { isWell: reason === "OtherVersionPublished", state: reason, message };
+  }
   const compatible = conditions.find(({ type }) => type === "Compatible");
   return {
     isWell: compatible !== undefined,

@@ -56,7 +56,7 @@ function KindList({ route: { cluster, query }, resource }: KindListProps) {
             {`Delete ${selected.size}…`}
           </button>
         ) : null}
-        {isOne && mayCreate && resource.verbs.includes("create") ? (
+        {isOne && mayCreate && !isOfScheduler(resource) && resource.verbs.includes("create") ? (
           <a class="button" href={formatRoute({ screen: "create", cluster, resource: plural })}>
             Create
           </a>
@@ -76,7 +76,7 @@ function KindList({ route: { cluster, query }, resource }: KindListProps) {
           }
           empty={{
             what: `There is no ${resource.kind} here${Object.keys(query).length > 0 ? " that these filters select" : ""}.`,
-            next: shellLine`kubectl create -f ${resource.singular}.yaml`,
+            next: nextStep(resource),
           }}
         />
       </section>
@@ -93,6 +93,17 @@ function KindList({ route: { cluster, query }, resource }: KindListProps) {
       )}
     </>
   );
+}
+
+/** The scheduler writes placements: the next step of a person is a workload. */
+function isOfScheduler({ resource }: ApiResource): boolean {
+  return resource === "workloadplacements";
+}
+
+function nextStep(resource: ApiResource): string {
+  return isOfScheduler(resource)
+    ? "kubectl create deployment web --image=nginx --replicas=4"
+    : shellLine`kubectl create -f ${resource.singular}.yaml`;
 }
 
 function kubectlGet(

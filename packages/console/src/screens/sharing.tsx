@@ -169,26 +169,29 @@ interface Consumer {
   readonly claims: number;
 }
 
-const consumersMax = 500;
+const consumersAtOnce = 500;
 
 /** The export's own view of the workspaces that bind it, on request. */
 function Consumers({ cluster, exported: { metadata } }: ExportProps) {
   const session = useSession();
   const client = session.clientIn(cluster);
   const [isAsked, setAsked] = useState(false);
+  const [limit, setLimit] = useState(consumersAtOnce);
   const { result, error } = useLoaded(
     async (signal) => {
       const slice = await client
         .resource(apiExportEndpointSlices)
         .get({ name: metadata.name }, { signal });
       const [endpoint] = slice.status?.endpoints ?? [];
-      if (endpoint === undefined) return [];
+      if (endpoint === undefined) return { consumers: [], remaining: 0 };
       // The address of this server: a page reaches no other.
       const view = session.server.withBasePath(`${new URL(endpoint.url).pathname}/clusters/*`);
-      const { items } = await view.resource(apiBindings).list({ limit: consumersMax, signal });
-      return items.map(consumerOf);
+      const list = await view.resource(apiBindings).list({ limit, signal });
+      const { remainingItemCount = 0, continue: more } = list.metadata;
+      const remaining = more ? Math.max(1, remainingItemCount) : 0;
+      return { consumers: list.items.map(consumerOf), remaining };
     },
-    isAsked ? `${cluster} ${metadata.uid}` : undefined,
+    isAsked ? `${cluster} ${metadata.uid} ${limit}` : undefined,
   );
   if (!isAsked)
     return (
@@ -198,10 +201,38 @@ function Consumers({ cluster, exported: { metadata } }: ExportProps) {
     );
   if (error !== undefined) return <ErrorNotice error={error} />;
   if (result === undefined) return <Loading what="the consumers" />;
-  if (result.length === 0) return <p role="status">No workspace binds it.</p>;
+  if (result.consumers.length === 0)
+    return (
+      <Empty
+        what="No workspace binds it."
+        next={shellLine`kubectl kcp bind apiexport ${cluster}:${metadata.name}`}
+      />
+    );
+  const { consumers, remaining } = result;
+  return (
+    <>
+      <ConsumerTable name={metadata.name} consumers={consumers} />
+      {remaining === 0 ? null : (
+        <p>
+          {`${consumers.length} of about ${consumers.length + remaining}. `}
+          <button type="button" onClick={() => setLimit(limit + consumersAtOnce)}>
+            Show more
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+interface ConsumerTableProps {
+  readonly name: string;
+  readonly consumers: readonly Consumer[];
+}
+
+function ConsumerTable({ name, consumers }: ConsumerTableProps) {
   return (
     <table class="small">
-      <caption class="hidden">{`Consumers of ${metadata.name}`}</caption>
+      <caption class="hidden">{`Consumers of ${name}`}</caption>
       <thead>
         <tr>
           <th scope="col">Logical cluster</th>
@@ -211,7 +242,7 @@ function Consumers({ cluster, exported: { metadata } }: ExportProps) {
         </tr>
       </thead>
       <tbody>
-        {result.map((one) => (
+        {consumers.map((one) => (
           <tr key={`${one.cluster} ${one.binding}`}>
             <th scope="row">
               <a href={formatRoute({ screen: "sharing", cluster: one.cluster })}>{one.cluster}</a>

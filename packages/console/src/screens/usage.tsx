@@ -4,6 +4,7 @@ import { resourceQuotas } from "@kcp-ts/sdk/kinds";
 import { samplesOf } from "@kcp-ts/sdk/metrics";
 import { useState } from "preact/hooks";
 import {
+  Empty,
   ErrorNotice,
   formatQuantity,
   KubectlLine,
@@ -126,7 +127,12 @@ function Quotas({ cluster }: PlaceProps) {
     <section class="block" aria-labelledby="quotas">
       <h2 id="quotas">Quotas</h2>
       <Part of={live} what="the quotas">
-        {rows.length === 0 ? <p class="quiet">No ResourceQuota limits this workspace.</p> : null}
+        {rows.length === 0 ? (
+          <Empty
+            what="No ResourceQuota limits this workspace."
+            next="kubectl create quota objects --hard=count/configmaps=100"
+          />
+        ) : null}
       </Part>
       {rows.length === 0 ? null : (
         <table class="small">

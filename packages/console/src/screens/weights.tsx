@@ -1,4 +1,5 @@
 /** What if a Placement had other weights: asked first, then written. */
+import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Placement, placements, syncTargets } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
 import { accessTo, useLoaded } from "../live/index.ts";
@@ -13,15 +14,17 @@ interface WeightsProps {
 
 export function Weights({ cluster, onAsk }: WeightsProps) {
   const client = useSession().clientIn(cluster);
-  const { result } = useLoaded(async (signal) => {
-    const [found, targets] = await Promise.all([
-      client.resource(placements).list({ limit: 500, signal }),
-      client.resource(syncTargets).listMetadata({ limit: 500, signal }),
-    ]);
-    return { found: found.items, names: targets.items.map(({ metadata }) => metadata.name) };
+  const { result, error } = useLoaded(async (signal) => {
+    const found: Placement[] = [];
+    for await (const one of client.resource(placements).items({ signal })) found.push(one);
+    // A few, for an example of weights.
+    const targets = await client.resource(syncTargets).listMetadata({ limit: 3, signal });
+    return { found, names: targets.items.map(({ metadata }) => metadata.name) };
   }, cluster);
   const [name, setName] = useState("");
   const [text, setText] = useState("");
+  if (isStatusError(error, "Forbidden"))
+    return <p class="quiet">You may not see the Placements and their weights.</p>;
   if (result === undefined || result.found.length === 0) return null;
   const chosen = result.found.find((one) => one.metadata.name === name) ?? result.found[0];
   const weights = parseWeights(text);
@@ -81,8 +84,5 @@ export function Weights({ cluster, onAsk }: WeightsProps) {
 
 function weightsText(placement: Placement | undefined, names: readonly string[]): string {
   const { weights = {} } = placement?.spec ?? {};
-  return names
-    .slice(0, 3)
-    .map((name) => `${name}=${weights[name] ?? 1}`)
-    .join(", ");
+  return names.map((name) => `${name}=${weights[name] ?? 1}`).join(", ");
 }

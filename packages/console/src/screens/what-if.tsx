@@ -9,6 +9,7 @@ import { useSession } from "../session/index.ts";
 import { ActionButton } from "./action-button.tsx";
 import { type PlannedChange, planChange, workloadOf } from "./placement-review.ts";
 import { PlanView } from "./plan-view.tsx";
+import { useNames } from "./use-names.ts";
 import { Weights } from "./weights.tsx";
 
 export interface Question {
@@ -100,12 +101,9 @@ type QuestionsProps = WhatIfProps & { readonly onAsk: (question: Question) => vo
 
 function ClusterQuestions({ cluster, placement, onAsk }: QuestionsProps) {
   const client = useSession().clientIn(cluster);
-  const targets = useLoaded(
-    (signal) => client.resource(syncTargets).listMetadata({ limit: 500, signal }),
-    cluster,
-  ).result;
+  const targets = useNames({ client, resource: syncTargets, wantsAll: true });
   const own = (placement.status?.clusters ?? []).map((one) => one.name);
-  const others = (targets?.items ?? []).map(({ metadata }) => metadata.name);
+  const others = targets.names.map(({ name }) => name);
   const names = [...new Set([...own, ...others])];
   const [target, setTarget] = useState("");
   const chosen = target || names[0] || "";
@@ -139,6 +137,9 @@ function ClusterQuestions({ cluster, placement, onAsk }: QuestionsProps) {
       <button type="button" disabled={chosen === ""} onClick={() => about("loss")}>
         If lost
       </button>
+      {targets.error === undefined ? null : (
+        <span class="quiet">You may not list other clusters.</span>
+      )}
     </form>
   );
 }
