@@ -17,8 +17,6 @@ export interface SyncTarget extends KubernetesObject {
     readonly mode?: "Push" | "Pull" | "None";
     /** Cordoned: the scheduler assigns nothing new to the cluster; running workloads stay. */
     readonly unschedulable?: boolean;
-    /** From then on, what is assigned to the cluster has to leave it. */
-    readonly evictAfter?: string;
     /** What is synced, as in "deployments.apps"; "*" is everything that can be. The default is the list of the control plane. */
     readonly resources?: readonly string[];
     /** The taints that workloads must tolerate to be scheduled to the cluster. */
