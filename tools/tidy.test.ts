@@ -34,8 +34,8 @@ import {
 } from "./tidy/text-rules.ts";
 import {
   wordsInExportedNames,
-  wordsInHelp,
   wordsInSchemas,
+  wordsInTexts,
   wordsInTitles,
 } from "./tidy/word-rules.ts";
 
@@ -142,7 +142,7 @@ describe("inputs of others name their bound", () => {
       ...server("door.ts", "own.ts"),
       "apiserver/src/door.ts": `${code}\nawait body.text(bounds.token.bytesMax);`,
       "apiserver/src/own.ts": "export const a = JSON.parse(own);",
-      "apiserver/src/door.test.ts": "JSON.parse(text);",
+      "apiserver/src/entry-point.test.ts": "JSON.parse(text);",
     };
     const tree = madeUpTree({ sources });
     assert.deepEqual(unboundedInputs(tree, { "packages/apiserver/src/own.ts": "its own" }), []);
@@ -496,36 +496,44 @@ describeRule("exported names are words of the field", wordsInExportedNames, {
   },
 });
 
-describeRule(
-  "schemas and reasons are words of the field",
-  (tree) => wordsInSchemas(tree, ratchetFor(tree)),
-  {
-    "finds a field of a schema and a reason, not the same word elsewhere": {
-      sources: {
-        ...server("a.ts", "b.ts"),
-        "apiserver/src/a.ts": "export const a = objectType({ bounds: limits, unbounded: b });",
-        "apiserver/src/b.ts":
-          'export const a = { bounds: 1, reason: "NowhereToGo", message: "Split it" };',
-        "apiserver/src/b.test.ts": 'const reason = "NowhereToGo";',
-      },
-      finds: [
-        /a\.ts:1: "bounds", write resourceLimits/,
-        /b\.ts:1: "NowhereToGo", write NoFeasibleCluster/,
-      ],
-    },
-  },
-);
-
-describeRule("help is in words of the field", (tree) => wordsInHelp(tree, ratchetFor(tree)), {
-  "finds a word in the text of a flag, not in other strings of the command line": {
+describeRule("schemas and reasons are words of the field", wordsInSchemas, {
+  "finds a field of a schema and a reason, not the same word elsewhere": {
     sources: {
-      "/packages/apiserver/src/index.ts":
-        'export { a } from "../../cli/src/flags.ts";\nexport { b } from "../../cli/src/other.ts";',
-      "/packages/cli/src/flags.ts":
-        'export const a = command.option("--anonymous", "let strangers see health");',
-      "/packages/cli/src/other.ts": 'export const b = ["let strangers see health"];',
+      ...server("a.ts", "b.ts", "c.ts"),
+      "apiserver/src/a.ts":
+        'import { bool, object } from "@kcp-ts/machinery/schema";\n' +
+        "export const a = object({ bounds: limits, unbounded: b, isLent: bool() });",
+      "apiserver/src/b.ts":
+        'export const a = { bounds: 1, reason: "NowhereToGo", message: "Split it" };',
+      "apiserver/src/c.ts":
+        'import {\n  kindSchema,\n} from "../machinery/schema/schema-builders.ts";\n' +
+        "export const c = kindSchema({ evictAfter: time() });",
+      "apiserver/src/b.test.ts": 'const reason = "NowhereToGo";',
     },
-    finds: [/cli\/src\/flags\.ts:1: .* says "strangers", write unauthenticated clients/],
+    finds: [
+      /a\.ts:2: "bounds", write resourceLimits/,
+      /a\.ts:2: "isLent" says "lent", write serves/,
+      /b\.ts:1: "NowhereToGo", write NoFeasibleCluster/,
+      /c\.ts:4: "evictAfter", write unschedulable and drain/,
+    ],
+  },
+});
+
+describeRule("texts for users are in words of the field", wordsInTexts, {
+  "finds a word in a sentence, not in names, comments, tests and tools": {
+    sources: {
+      ...server("a.ts"),
+      "apiserver/src/a.ts":
+        '/** Let strangers in. */\nexport const nobody = ["stranger", "StrangerDanger is a name"];\n' +
+        'export const a = command.option("--anonymous", "let strangers see health");\n' +
+        "export const b = `${nobody} lends\n  it`;",
+      "apiserver/src/a.test.ts": 'const title = "for nobody else";',
+      "/tools/a.ts": 'const title = "for nobody else";',
+    },
+    finds: [
+      /a\.ts:3: .* says "strangers", write unauthenticated clients/,
+      /a\.ts:4: .* says "lends", write serves/,
+    ],
   },
 });
 

@@ -8,7 +8,6 @@
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { anyObject, definitionOfKind, object } from "@kcp-ts/machinery/schema";
 import { ApiClient } from "./api-client.ts";
-import type { Bench } from "./contest.ts";
 import {
   type BenchClusters,
   type ClusterKind,
@@ -17,7 +16,8 @@ import {
   until,
   Waits,
   withBenchClusters,
-} from "./fleet.ts";
+} from "./bench-clusters.ts";
+import type { Bench } from "./contest.ts";
 import { cpuMicrosOf } from "./process-figures.ts";
 import { benchToken } from "./server-process.ts";
 
@@ -50,14 +50,14 @@ interface DeploymentEvent {
 
 export async function movesRows(bench: Bench): Promise<void> {
   const { moveTargets: count } = bench.options.sizes;
-  await withBenchClusters(bench, { name: "moves", count, kind: deployments }, async (fleet) => {
-    await decisionRow(bench, fleet);
+  await withBenchClusters(bench, { name: "moves", count, kind: deployments }, async (clusters) => {
+    await decisionRow(bench, clusters);
   });
   await withBenchClusters(
     bench,
     { name: "failover", count: 2, kind: deployments },
-    async (fleet) => {
-      await failoverRow(bench, fleet);
+    async (clusters) => {
+      await failoverRow(bench, clusters);
     },
   );
 }

@@ -33,7 +33,7 @@ const replicasEach = 500;
 export function placementRows({ options, report }: Bench): void {
   const { placedWorkloads: workloads, placementClusters: clusters, warmUps } = options.sizes;
   const over = `${workloads} Deployments over ${clusters} clusters`;
-  const constrained = fleetOf(workloads, clusters, { isConstrained: true });
+  const constrained = snapshotOf(workloads, clusters, { isConstrained: true });
   for (let round = 0; round < warmUps; round++) millisecondsOf(constrained);
   report.add({
     work: `placing ${over}`,
@@ -47,7 +47,7 @@ export function placementRows({ options, report }: Bench): void {
   const work = `looking again at ${over}`;
   report.add({ work, server: "kcp", unit: "ms", figure: millisecondsOf(rest) });
 
-  const even = running(fleetOf(workloads, clusters, { isConstrained: false }));
+  const even = running(snapshotOf(workloads, clusters, { isConstrained: false }));
   const newcomer = target(clusters, false);
   const { replicas } = planChange(even, withJoinedTarget(newcomer, moment.nowMs), moment);
   const least = workloads * Math.floor(replicasEach / (clusters + 1));
@@ -71,7 +71,7 @@ function millisecondsOf(workspaceSnapshot: WorkspaceSnapshot): number {
   return (user + system) / 1000;
 }
 
-function fleetOf(
+function snapshotOf(
   workloads: number,
   clusters: number,
   { isConstrained }: { readonly isConstrained: boolean },

@@ -17,9 +17,9 @@ import {
   startKubeControllerManager,
 } from "@kcp-ts/testkit";
 import { ApiClient } from "./api-client.ts";
+import { isReady, targetsPath, until } from "./bench-clusters.ts";
 import { Child } from "./child.ts";
 import type { Bench } from "./contest.ts";
-import { isReady, targetsPath, until } from "./fleet.ts";
 import { cpuMicrosOf } from "./process-figures.ts";
 import type { Unit } from "./report.ts";
 import { type RequestCounts, requestCountsOf, requestsBetween } from "./request-counts.ts";

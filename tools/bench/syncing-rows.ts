@@ -11,7 +11,6 @@
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { definitionOfKind, object, string } from "@kcp-ts/machinery/schema";
 import { ApiClient } from "./api-client.ts";
-import type { Bench } from "./contest.ts";
 import {
   type BenchClusters,
   type ClusterKind,
@@ -21,7 +20,8 @@ import {
   Waits,
   withBenchClusters,
   within,
-} from "./fleet.ts";
+} from "./bench-clusters.ts";
+import type { Bench } from "./contest.ts";
 import { cpuMicrosOf, residentMegabytesOf } from "./process-figures.ts";
 import { benchToken, ServerProcess } from "./server-process.ts";
 
@@ -34,10 +34,10 @@ export async function syncingRows(bench: Bench): Promise<void> {
   await withBenchClusters(
     bench,
     { name: "syncing", count: sizes.syncTargets, kind: widgets },
-    async (fleet) => {
-      const names = await fill(fleet, sizes.syncObjects);
-      await aloneRow(bench, fleet, names.length);
-      await paceRows(bench, fleet, names);
+    async (clusters) => {
+      const names = await fill(clusters, sizes.syncObjects);
+      await aloneRow(bench, clusters, names.length);
+      await paceRows(bench, clusters, names);
     },
   );
 }
@@ -48,17 +48,17 @@ export async function syncingMemoryRows(bench: Bench): Promise<void> {
   await withBenchClusters(
     bench,
     { name: "many", count: sizes.syncManyTargets, kind: widgets },
-    async (fleet) => {
-      const names = await fill(fleet, sizes.syncManyObjects);
+    async (clusters) => {
+      const names = await fill(clusters, sizes.syncManyObjects);
       await sleep(systemClock, sizes.settleMs);
       bench.report.add({
-        work: `memory, syncing ${names.length} objects to ${fleet.targets.length} clusters`,
+        work: `memory, syncing ${names.length} objects to ${clusters.targets.length} clusters`,
         server: "kcp",
-        figure: residentMegabytesOf(fleet.plane.pid),
+        figure: residentMegabytesOf(clusters.plane.pid),
         unit: "MB",
         wanted: { what: "figure", atMost: 600 },
       });
-      await restartRow(bench, fleet, names.length);
+      await restartRow(bench, clusters, names.length);
     },
   );
 }
@@ -79,8 +79,8 @@ const definition = definitionOfKind({
 const widgets: ClusterKind = { definition, path: widgetsPath };
 
 /** So many objects for each cluster, all of them in their clusters when it is done. */
-async function fill(fleet: BenchClusters, perTarget: number): Promise<readonly string[]> {
-  const { plane, physical, targets } = fleet;
+async function fill(clusters: BenchClusters, perTarget: number): Promise<readonly string[]> {
+  const { plane, physical, targets } = clusters;
   const names = targets.flatMap((target) =>
     Array.from({ length: perTarget }, (_, index) => `${target}-${index}`),
   );
@@ -118,11 +118,11 @@ async function versions(client: ApiClient): Promise<ReadonlyMap<string, string>>
 
 async function paceRows(
   bench: Bench,
-  fleet: BenchClusters,
+  clusters: BenchClusters,
   names: readonly string[],
 ): Promise<void> {
   const { syncChangesPerSecond: perSecond, syncMs, warmUps } = bench.options.sizes;
-  const { plane, physical, targets } = fleet;
+  const { plane, physical, targets } = clusters;
   const down = new Waits();
   const back = new Waits();
   const upstream = new ApiClient({ url: plane.url, token: benchToken });
@@ -261,16 +261,16 @@ interface WidgetEvent {
 }
 
 /** Objects that a restart of the control plane causes to be written, on either side. */
-async function restartRow(bench: Bench, fleet: BenchClusters, objects: number): Promise<void> {
-  const before = await allVersions(fleet);
-  await fleet.plane.stop();
-  fleet.plane = await ServerProcess.start(fleet.directory);
-  await within(fleet.plane, "", async (client) => {
-    for (const target of fleet.targets)
+async function restartRow(bench: Bench, clusters: BenchClusters, objects: number): Promise<void> {
+  const before = await allVersions(clusters);
+  await clusters.plane.stop();
+  clusters.plane = await ServerProcess.start(clusters.directory);
+  await within(clusters.plane, "", async (client) => {
+    for (const target of clusters.targets)
       await until(`${target} is back`, () => isReady(client, target));
   });
   await sleep(systemClock, bench.options.sizes.settleMs);
-  const after = await allVersions(fleet);
+  const after = await allVersions(clusters);
   const written = [...before].filter(([name, version]) => after.get(name) !== version);
   bench.report.add({
     work: `objects written by a restart, of ${objects}`,

@@ -1,7 +1,7 @@
 /** Rules about words: what other people read is written in the words of the field, see words.ts. */
 import { lineOf, type SourceFile } from "./source-file.ts";
 import type { SourceTree } from "./source-tree.ts";
-import { helpWordsAllowed, schemaWordsAllowed, titleWordsAllowed } from "./word-ratchets.ts";
+import { titleWordsAllowed } from "./word-ratchets.ts";
 import { forbiddenFields, forbiddenInNames, forbiddenReasons, forbiddenWords } from "./words.ts";
 
 type Ratchet = Readonly<Record<string, number>>;
@@ -23,9 +23,10 @@ const exportedDeclaration =
   /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|let|enum) (\w+)/gm;
 const exportList = /^export (?:type )?\{[^}]*\}/gm;
 const title = /\b(?:it|test|describe|describeRule)(?:\.\w+)?\(\s*(["`])/g;
-const schemaNotation = /\bobjectType\(/;
+/** Schemas are declared by the builders of machinery/schema. */
+const schemaBuilders =
+  /^import \{[^}]*\b(?:object|kindSchema)\b[^}]*\} from "(?:@kcp-ts\/machinery\/schema|[^"]*\/schema-builders\.ts)"/m;
 const field = /(?<![\w.?])(\w+): /g;
-const help = /\.(?:option|requiredOption|description|summary|optionsGroup|argument)\(|new Option\(/;
 
 export function wordsInExportedNames(tree: SourceTree): string[] {
   return described(
@@ -41,24 +42,33 @@ export function wordsInExportedNames(tree: SourceTree): string[] {
  * Fields where a schema is declared; reasons, types of conditions and states wherever users run the
  * code.
  */
-export function wordsInSchemas(tree: SourceTree, allowed = schemaWordsAllowed): string[] {
+export function wordsInSchemas(tree: SourceTree): string[] {
   const found = findings(tree, (file) => {
     if (!tree.production().has(file.path)) return [];
-    const fields = schemaNotation.test(file.code) ? [...file.code.matchAll(field)] : [];
+    const fields = schemaBuilders.test(file.uncommented) ? [...file.code.matchAll(field)] : [];
     return [
-      ...fields.flatMap(({ 1: name = "", index }) => exactly(name, forbiddenFields, index)),
+      ...fields.flatMap(({ 1: name = "", index }) => [
+        ...exactly(name, forbiddenFields, index),
+        ...forbiddenIn(name, forbiddenWords).map((text) => ({ index, text })),
+      ]),
       ...literals(file).flatMap(({ index, text }) => exactly(text, forbiddenReasons, index)),
     ];
   });
-  return overRatchet(found, allowed);
+  return described(found);
 }
 
-export function wordsInHelp(tree: SourceTree, allowed = helpWordsAllowed): string[] {
+/** Sentences that users may see: help, conditions, Events, errors, descriptions, logs. */
+export function wordsInTexts(tree: SourceTree): string[] {
   const found = findings(tree, (file) => {
-    const isCommand = file.path.startsWith("packages/cli/src/") && help.test(file.code);
-    return isCommand && tree.production().has(file.path) ? inProse(literals(file)) : [];
+    const isShipped = file.path.startsWith("packages/") && tree.production().has(file.path);
+    const texts = isShipped ? [...literals(file), ...templates(file)] : [];
+    return texts
+      .filter(({ text }) => text.includes(" "))
+      .flatMap(({ index, text }) =>
+        forbiddenAmong(plainWordsOf(text), text, forbiddenWords).map((it) => ({ index, text: it })),
+      );
   });
-  return overRatchet(found, allowed);
+  return described(found);
 }
 
 export function wordsInTitles(tree: SourceTree, allowed = titleWordsAllowed): string[] {
@@ -73,8 +83,22 @@ export function wordsOf(text: string): string[] {
   return [...text.matchAll(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g)].map(([word]) => word.toLowerCase());
 }
 
+/** The words of a sentence; a name in it is one word. */
+function plainWordsOf(text: string): string[] {
+  const fixed = text.replace(/\$\{[^}]*\}/g, "0");
+  return (fixed.match(/[A-Za-z0-9]+/g) ?? []).map((word) => word.toLowerCase());
+}
+
 function forbiddenIn(text: string, words: Readonly<Record<string, string>>): string[] {
-  const said = ` ${wordsOf(text).join(" ")} `;
+  return forbiddenAmong(wordsOf(text), text, words);
+}
+
+function forbiddenAmong(
+  present: readonly string[],
+  text: string,
+  words: Readonly<Record<string, string>>,
+): string[] {
+  const said = ` ${present.join(" ")} `;
   return Object.entries(words)
     .filter(([word]) => said.includes(` ${word} `))
     .map(([word, instead]) => `${JSON.stringify(text)} says "${word}", write ${instead}`);
@@ -106,6 +130,13 @@ function exportedNames({ code }: SourceFile): Passage[] {
 /** Strings in double quotes, which is how the formatter writes them. */
 function literals({ code, uncommented }: SourceFile): Passage[] {
   return [...code.matchAll(/"[^"\n]*"/g)].map(({ 0: quoted, index }) => ({
+    index,
+    text: uncommented.slice(index + 1, index + quoted.length - 1),
+  }));
+}
+
+function templates({ code, uncommented }: SourceFile): Passage[] {
+  return [...code.matchAll(/`[^`]*`/g)].map(({ 0: quoted, index }) => ({
     index,
     text: uncommented.slice(index + 1, index + quoted.length - 1),
   }));

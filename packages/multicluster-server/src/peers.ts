@@ -218,7 +218,7 @@ export class Peers {
   #publish(): void {
     const { clock, log } = this.#options;
     this.#publishing = this.#write().catch((error: unknown) => {
-      log.warn({ err: error }, "other servers cannot be told where this one is; it is tried again");
+      log.warn({ err: error }, "cannot publish the address of this server for its peers; retrying");
     });
     this.#timer = clock.schedule(peerRenewMs, () => this.#publish());
   }

@@ -164,7 +164,11 @@ async function acceptTunnel(
   const isOwnView =
     service === undefined || (service.name === "syncer" && service.uid === target.uid);
   if (!isOwnView || !(await isItsAgent(user, target, options)))
-    throw statusError.forbidden(syncTargets, name, "the tunnel is for who may sync to it");
+    throw statusError.forbidden(
+      syncTargets,
+      name,
+      "only users that can sync to the cluster may open its tunnel",
+    );
   const handshake = serverHandshake(headers, [muxProtocol]);
   if (handshake === undefined)
     throw statusError.badRequest(`the tunnel is a WebSocket that speaks ${muxProtocol}`);

@@ -105,12 +105,12 @@ async function checkService(
     .resource(services)
     .find({ namespace, name: service });
   const assigned = assignedTargets(found?.metadata.labels);
-  const stranger = targets.find((target) => !assigned.has(target));
-  if (stranger === undefined) return;
+  const unassigned = targets.find((target) => !assigned.has(target));
+  if (unassigned === undefined) return;
   throw statusError.forbidden(
     { group, resource },
     name,
-    `Service ${service} is not assigned to ${stranger}, which therefore has no endpoints of it`,
+    `Service ${service} is not assigned to the cluster ${unassigned}, which can therefore have no endpoints of it`,
   );
 }
 

@@ -33,6 +33,6 @@ function processorMs(): number {
 /** Steps that lose no data. */
 const quietFailures = {
   releaseMemory:
-    "the store could not put away what it holds in memory and in its log, and tries again in a later quiet time: check the disk if this goes on",
-  collect: "memory could not be collected in a quiet time, which is tried again in a later one",
+    "the store cannot write its memory and its log to disk, and retries when it is idle: check the disk if this repeats",
+  collect: "cannot collect memory while idle; retrying in the next idle time",
 } as const satisfies Record<IdleWork, string>;

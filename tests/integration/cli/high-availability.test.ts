@@ -135,14 +135,14 @@ async function start(t: TestContext) {
   const etcd = await startEtcd({ members: 3 });
   t.after(() => etcd.dispose());
   const ports = await freePorts(servers.length);
-  const fleet = new Servers(await temporaryFolder(t), ports, etcd);
-  t.after(() => fleet.close());
-  await fleet.start();
+  const serverSet = new Servers(await temporaryFolder(t), ports, etcd);
+  t.after(() => serverSet.close());
+  await serverSet.start();
   const address = await startOneAddress(ports);
   t.after(() => address.close());
-  const { client, close } = await fleet.clientAt(address.port);
+  const { client, close } = await serverSet.clientAt(address.port);
   t.after(close);
-  return { etcd, fleet, client, address };
+  return { etcd, serverSet, client, address };
 }
 
 /** Kills a part, and waits until a write that came after it was acknowledged and seen. */
@@ -169,9 +169,9 @@ async function measure(
 }
 
 /** One server runs the controllers. */
-async function hasControllers(fleet: Servers, port: number): Promise<void> {
+async function hasControllers(serverSet: Servers, port: number): Promise<void> {
   const { cluster, ...target } = controlLoopsLease;
-  const { client, close } = await fleet.clientAt(port, "shard-base");
+  const { client, close } = await serverSet.clientAt(port, "shard-base");
   try {
     const { spec } = await client.inCluster(cluster).resource(leases).get(target);
     assert.ok(spec?.holderIdentity, "the Lease has a holder");
@@ -182,7 +182,7 @@ async function hasControllers(fleet: Servers, port: number): Promise<void> {
 
 describe("three servers on three members of etcd", { skip: etcdMissing() ?? false }, () => {
   it("survive the loss of any part without a lost write", async (t) => {
-    const { etcd, fleet, client, address } = await start(t);
+    const { etcd, serverSet, client, address } = await start(t);
     const load = new Load(client);
     t.after(() => load.stop());
     const seen = new Set<string>();
@@ -200,10 +200,10 @@ describe("three servers on three members of etcd", { skip: etcdMissing() ?? fals
       t.diagnostic(JSON.stringify(await measure(load, seen, part, kill)));
 
     for (const at of servers) {
-      await outage(`server ${at} killed`, () => fleet.kill(at));
-      await fleet.restart(at);
+      await outage(`server ${at} killed`, () => serverSet.kill(at));
+      await serverSet.restart(at);
     }
-    await hasControllers(fleet, address.port);
+    await hasControllers(serverSet, address.port);
     const leader = await etcd.leader();
     const follower = servers.find((at) => at !== leader) as number;
     for (const [part, at] of [
@@ -216,8 +216,8 @@ describe("three servers on three members of etcd", { skip: etcdMissing() ?? fals
       await member?.ready();
     }
     for (const at of servers) {
-      await outage(`server ${at} stopped`, async () => assert.equal(await fleet.stop(at), 0));
-      await fleet.restart(at);
+      await outage(`server ${at} stopped`, async () => assert.equal(await serverSet.stop(at), 0));
+      await serverSet.restart(at);
     }
 
     await load.stop();

@@ -88,7 +88,7 @@ describe("volumes of workspaces that use the clusters of another one", () => {
     const change = (name: string, spec: SyncTarget["spec"]) =>
       compute.resource(syncTargets).patch({ name }, { type: "merge", patch: { spec } } as never);
     await change(other, { unschedulable: false });
-    await change(home, { evictAfter: "2020-01-01T00:00:00Z" });
+    await change(home, { drain: {} });
     await eventually(async () => {
       assert.deepEqual(await handlesOf("free", clusters), {
         [home]: undefined,

@@ -274,7 +274,7 @@ describe("the Deployment splitter", () => {
     await stage.untilShares({ east: 2, west: 2 });
     await stage.report("east");
     await stage.report("west");
-    const patch = { spec: { evictAfter: "2020-01-01T00:00:00Z" } };
+    const patch = { spec: { drain: {} } };
     await plane.client.resource(syncTargets).patch({ name: "west" }, { type: "merge", patch });
     await stage.untilShares({ east: 4, west: 2 });
     await stage.report("east");

@@ -224,7 +224,7 @@ describe("a Service of a custom kind", () => {
     assert.deepEqual(await whereIs(stage, services, "web"), everywhere);
 
     const record = await EndpointRecorder.start(t, client);
-    const leave = { spec: { evictAfter: "2026-01-01T00:00:00Z" } };
+    const leave = { spec: { drain: {} } };
     await client.resource(syncTargets).patch({ name: "us-west1" }, { type: "merge", patch: leave });
     const east = { "us-east1": 1, "us-west1": 0 };
     await eventually(async () => {

@@ -121,8 +121,8 @@ class History {
   async move(to: Name, isLaw: () => void): Promise<void> {
     const from = to === "east" ? "west" : "east";
     this.#tell(`move to ${to}`);
-    await this.#patchSpec(to, { evictAfter: null });
-    await this.#patchSpec(from, { evictAfter: "2020-01-01T00:00:00Z" });
+    await this.#patchSpec(to, { drain: null });
+    await this.#patchSpec(from, { drain: {} });
     for (let step = 0; step < 400; step++) {
       const isFlapping = step < flappingSteps;
       const isToChange = isFlapping ? this.#chance(0.15) : !this.#clusters[to].isSeen;
@@ -136,7 +136,7 @@ class History {
 
   async restIn(name: Name): Promise<void> {
     await this.#patchSpec(name === "east" ? "west" : "east", {
-      evictAfter: "2020-01-01T00:00:00Z",
+      drain: {},
     });
     for (let step = 0; step < 200; step++) {
       await this.pass();

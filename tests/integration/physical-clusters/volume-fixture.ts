@@ -215,7 +215,7 @@ export class VolumeFixture {
   }
 
   async empty(cluster: string): Promise<void> {
-    const patch = { spec: { evictAfter: "2020-01-01T00:00:00Z" } };
+    const patch = { spec: { drain: {} } };
     await this.client.resource(syncTargets).patch({ name: cluster }, { type: "merge", patch });
   }
 

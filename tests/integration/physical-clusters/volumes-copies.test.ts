@@ -49,7 +49,7 @@ async function answer(fixture: VolumeFixture, request: Asked, volume: string): P
 }
 
 async function callOff(fixture: VolumeFixture, cluster: string): Promise<void> {
-  const patch = { spec: { evictAfter: null } };
+  const patch = { spec: { drain: null } };
   await fixture.client.resource(syncTargets).patch({ name: cluster }, { type: "merge", patch });
 }
 

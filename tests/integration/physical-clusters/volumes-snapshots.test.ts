@@ -140,7 +140,7 @@ describe("volumes that are snapshotted", () => {
       assert.match(message ?? "", /the array is full/);
     });
     assert.deepEqual(await stage.handles(), before);
-    const back = { spec: { evictAfter: null } };
+    const back = { spec: { drain: null } };
     await stage.client.resource(syncTargets).patch({ name: home }, { type: "merge", patch: back });
     await stage.until({ web: "2/2", [`web--${home}`]: "2/2" });
     assert.deepEqual(await stage.handles(), before);

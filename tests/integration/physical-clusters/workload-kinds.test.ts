@@ -152,7 +152,7 @@ describe("workloads by kind", () => {
     await ready(4);
 
     // To be emptied: one by one, and no number is there before it is gone here.
-    const patch = { spec: { evictAfter: "2020-01-01T00:00:00Z" } };
+    const patch = { spec: { drain: {} } };
     await stage.client.resource(syncTargets).patch({ name: "west" }, { type: "merge", patch });
     await eventually(async () => {
       const there = await stage.inCluster("pods", "east");

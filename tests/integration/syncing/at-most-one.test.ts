@@ -172,7 +172,7 @@ class Stage {
 
   async move(to: Name): Promise<void> {
     const other = names.find((name) => name !== to) ?? to;
-    const patch = { spec: { evictAfter: timestamp(this.clock.now()) } };
+    const patch = { spec: { drain: {} } };
     await this.home.resource(syncTargets).patch({ name: other }, { type: "merge", patch });
   }
 }
@@ -196,8 +196,7 @@ for (const mode of ["Push", "Pull"] as const) {
       const stage = await Stage.open(t, mode);
       await stage.move("east");
       await stage.until(allIn("east"), 120_000);
-      const evictAfter = null;
-      const patch = { spec: { evictAfter } };
+      const patch = { spec: { drain: null } };
       await stage.home.resource(syncTargets).patch({ name: "west" }, { type: "merge", patch });
       await stage.pass(10_000);
       await stage.lose("east");

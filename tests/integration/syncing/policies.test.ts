@@ -19,13 +19,13 @@ const kinds = [
   { resource: clusterRoles, hasStatus: false },
 ];
 
-async function startFleet(
+async function startClusterSet(
   t: TestContext,
-): Promise<{ fleet: SyncedClusterSet; east: FaultyServer }> {
+): Promise<{ clusterSet: SyncedClusterSet; east: FaultyServer }> {
   const clusterSet = await SyncedClusterSet.start();
   t.after(() => clusterSet.close());
   await clusterSet.namespace("root");
-  return { fleet: clusterSet, east: await clusterSet.join("root", "east", kinds) };
+  return { clusterSet, east: await clusterSet.join("root", "east", kinds) };
 }
 
 const ofWidgets = { group: "example.com", resource: "widgets" };
@@ -53,7 +53,7 @@ const placeOf = ({ metadata }: DynamicObject) => {
 
 describe("an autoscaler in the cluster", () => {
   it("keeps the replicas it has set, and a policy upsyncs them", async (t) => {
-    const { fleet: clusterSet, east } = await startFleet(t);
+    const { clusterSet, east } = await startClusterSet(t);
     const client = clusterSet.up.client.inCluster("root");
     const originals = client.resource(deployments);
     const spec = { replicas: 2, template: { image: "web:1" } };
@@ -94,7 +94,7 @@ describe("an autoscaler in the cluster", () => {
 
 describe("SyncPolicies", () => {
   it("are obeyed as they come, change and go, those for one SyncTarget first", async (t) => {
-    const { fleet: clusterSet, east } = await startFleet(t);
+    const { clusterSet, east } = await startClusterSet(t);
     const client = clusterSet.up.client.inCluster("root");
     const policies = client.resource(syncPolicies);
     await policies.create(policy("all", { ...ofWidgets, onDownstreamDeletion: "Recreate" }));
@@ -132,7 +132,7 @@ describe("SyncPolicies", () => {
   });
 
   it("of one logical cluster mean nothing in another", async (t) => {
-    const { fleet: clusterSet, east } = await startFleet(t);
+    const { clusterSet, east } = await startClusterSet(t);
     await clusterSet.namespace("other");
     const other = clusterSet.up.client.inCluster("other").resource(syncPolicies);
     const rules = { ...ofWidgets, omittedFields: ["spec.color"] };
@@ -152,7 +152,7 @@ describe("SyncPolicies", () => {
   });
 
   it("are refused with the field that is wrong", async (t) => {
-    const { fleet: clusterSet } = await startFleet(t);
+    const { clusterSet } = await startClusterSet(t);
     const policies = clusterSet.up.client.inCluster("root").resource(syncPolicies);
     const wrong: readonly [spec: object, message: RegExp][] = [
       [{ resources: [] }, /spec\.resources: .*should have at least 1 items/],
@@ -182,7 +182,7 @@ describe("SyncPolicies", () => {
 
 describe("an object without a namespace", () => {
   it("is synced, follows changes, is put right, and goes with its original", async (t) => {
-    const { fleet: clusterSet, east } = await startFleet(t);
+    const { clusterSet, east } = await startClusterSet(t);
     const originals = clusterSet.up.client.inCluster("root").resource(clusterRoles);
     const rule = (verb: string) => ({ apiGroups: [""], resources: ["pods"], verbs: [verb] });
     const metadata = { name: "reader", labels: assigned };

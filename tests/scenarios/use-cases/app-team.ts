@@ -171,7 +171,7 @@ function takesVolumeAlong(environment: TestEnvironment): void {
     assert.ok(home !== undefined && other !== undefined);
     const [handle] = await handlesIn(stage, home);
     assert.match(handle ?? "", /^pvc-/);
-    await stage.patchTarget(home, { evictAfter: "2020-01-01T00:00:00Z" });
+    await stage.patchTarget(home, { drain: {} });
     await eventually(async () => {
       const { annotations } = (await stage.find("claims", "data"))?.metadata ?? {};
       const said = JSON.parse(annotations?.["workload.kcp.io/volumes"] ?? "{}");
@@ -208,7 +208,7 @@ function sharesVolume(environment: TestEnvironment): void {
       figure: (found) =>
         Number(found.find(({ metadata }) => metadata.name === "web")?.status?.["readyReplicas"]),
     });
-    await stage.patchTarget("east", { evictAfter: "2020-01-01T00:00:00Z" });
+    await stage.patchTarget("east", { drain: {} });
     await stage.untilCounts({ web: "2/2", west: "2/2" });
     assert.ok((await record.stop()) >= 2, record.figures.join());
     await eventually(async () => assert.deepEqual(await handlesIn(stage, "east"), []));

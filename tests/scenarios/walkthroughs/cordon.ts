@@ -14,15 +14,15 @@ my-deployment 20/20 20 20 *
 my-deployment--us-east1 13/13 13 13 *
 my-deployment--us-west1 7/7 7 7 *
 
-C2  one that is to be evicted is emptied
-$ kubectl patch cluster us-west1 --type=merge -p '{"spec":{"evictAfter":"2026-01-01T00:00:00Z"}}'
+C2  one that is drained is emptied
+$ kubectl patch cluster us-west1 --type=merge -p '{"spec":{"drain":{}}}'
 synctarget.workload.kcp.io/us-west1 patched
 ~ kubectl get deployments -n demo --no-headers
 my-deployment 20/20 20 20 *
 my-deployment--us-east1 20/20 20 20 *
 
 C3  and used again when it may be
-$ kubectl patch cluster us-west1 --type=merge -p '{"spec":{"evictAfter":null,"unschedulable":false}}'
+$ kubectl patch cluster us-west1 --type=merge -p '{"spec":{"drain":null,"unschedulable":false}}'
 synctarget.workload.kcp.io/us-west1 patched
 ~ kubectl get deployments -n demo --no-headers
 my-deployment 20/20 20 20 *

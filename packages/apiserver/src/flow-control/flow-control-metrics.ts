@@ -19,7 +19,7 @@ export class FlowControlMetrics {
     this.#rejected = registry.add(
       new Counter({
         name: `${prefix}_rejected_requests_total`,
-        help: "Requests refused, by why.",
+        help: "Number of requests rejected by API Priority and Fairness, by reason.",
         labels: [...bySchema, "reason"],
       }),
     );
@@ -27,7 +27,7 @@ export class FlowControlMetrics {
       new Histogram(
         {
           name: `${prefix}_request_wait_duration_seconds`,
-          help: "Time that requests waited, of those that had to.",
+          help: "Time that requests spent waiting in a queue, in seconds.",
           labels: [...bySchema, "execute"],
         },
         waitBounds,
@@ -48,19 +48,31 @@ export class FlowControlMetrics {
           flowControl().priorityLevels.map((level) => [[level.config.name], read(level)] as const),
         ),
       );
-    ofSchemas("dispatched_requests_total", "Requests that began.", (each) => each.dispatched);
-    ofSchemas("current_inqueue_requests", "Requests that wait.", (each) => each.waiting);
-    ofSchemas("current_executing_requests", "Requests at work.", (each) => each.executing);
-    ofLevels("current_executing_seats", "Seats in use.", (level) => level.seatsInUse);
-    ofLevels("nominal_limit_seats", "Seats that are a level's own.", (each) => each.nominalSeats);
+    ofSchemas(
+      "dispatched_requests_total",
+      "Number of requests executed.",
+      (each) => each.dispatched,
+    );
+    ofSchemas("current_inqueue_requests", "Number of requests in queues.", (each) => each.waiting);
+    ofSchemas(
+      "current_executing_requests",
+      "Number of requests executing.",
+      (each) => each.executing,
+    );
+    ofLevels("current_executing_seats", "Number of seats in use.", (level) => level.seatsInUse);
+    ofLevels(
+      "nominal_limit_seats",
+      "Nominal number of seats of each priority level.",
+      (each) => each.nominalSeats,
+    );
     ofLevels(
       "lower_limit_seats",
-      "Seats that a level lends to nobody.",
+      "Number of seats of each priority level that no other level may borrow.",
       (each) => each.reservedSeats,
     );
     ofLevels(
       "upper_limit_seats",
-      "Seats of a level with all it may borrow.",
+      "Maximum number of seats of each priority level, borrowed ones included.",
       (each) => each.seatsMax,
     );
   }

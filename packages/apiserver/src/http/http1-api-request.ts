@@ -178,7 +178,8 @@ export class Http1ApiRequest implements ApiRequest {
   ): void {
     const response = this.#response;
     const connection = this.#connection;
-    if (connection === undefined) throw new Error("a connection was taken that nobody offered");
+    if (connection === undefined)
+      throw new Error("the response upgrades a connection, and the client did not request it");
     response.writeHead(status, sentHeaders(headers));
     response.flushHeaders();
     response.detachSocket(connection);

@@ -135,7 +135,7 @@ export class WebhookClient {
     const pool = call.cluster ?? "";
     const underWay = this.#calls.get(pool) ?? 0;
     if (pool !== "" && underWay >= callsPerClusterMax)
-      throw failed(`${callsPerClusterMax} calls of webhooks are under way in this logical cluster`);
+      throw failed(`${callsPerClusterMax} calls of webhooks are in flight in this logical cluster`);
     this.#calls.set(pool, underWay + 1);
     const held = new BufferedResponse(this.#bufferedBytes, pool, call.budget);
     try {

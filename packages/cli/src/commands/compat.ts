@@ -43,7 +43,7 @@ export function addCompat(program: Command): void {
     .addHelpText(
       "after",
       `
-Exit codes: 0 compatible, 3 only a narrower schema suits both, 4 incompatible or it cannot be told.
+Exit codes: 0 compatible, 3 only a narrower schema suits both, 4 incompatible or unknown.
 
 Example:
   kcp compat widgets-v1.yaml widgets-v2.yaml || echo "this would break objects"`,

@@ -36,7 +36,7 @@ export function schedulingCommands({ withFlags, inSession }: CommandBuilder): re
     );
   const drain = target("drain")
     .description(
-      "Move away what is in a cluster as it is replaced elsewhere, and keep new work away.",
+      "Evict the workloads of a cluster as other clusters replace them, and mark it unschedulable.",
     )
     .option("--max-workloads <count>", "how many may be on the move at a time; all if left out")
     .option("--max-replicas <count>", "how many replicas may be on the move at a time")

@@ -55,7 +55,7 @@ async function scheduleTarget(
     const done = { cordon: "cordoned", uncordon: "uncordoned", drain: "draining" }[verb];
     if (isAlready(verb, spec, options)) session.print(`${name} already ${done}`);
     else {
-      const patch = { spec: { unschedulable: verb !== "uncordon", evictAfter: null, drain } };
+      const patch = { spec: { unschedulable: verb !== "uncordon", drain } };
       // A previous request is replaced, not merged.
       const isOther = spec.drain !== undefined && verb === "drain";
       if (isOther)
@@ -71,10 +71,10 @@ async function scheduleTarget(
 
 function isAlready(
   verb: SchedulingVerb,
-  { unschedulable = false, evictAfter, drain }: NonNullable<SyncTarget["spec"]>,
+  { unschedulable = false, drain }: NonNullable<SyncTarget["spec"]>,
   options: DrainOptions,
 ): boolean {
-  const isLeaving = evictAfter !== undefined || drain !== undefined;
+  const isLeaving = drain !== undefined;
   if (verb === "cordon") return unschedulable && !isLeaving;
   if (verb === "uncordon") return !unschedulable && !isLeaving;
   const isPlain = Object.keys(drainOf(options)).length === 0;

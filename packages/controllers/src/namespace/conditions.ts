@@ -43,7 +43,7 @@ export function conditionsOf(findings: Findings): ConditionInput[] {
       : bad(
           "NamespaceDeletionDiscoveryFailure",
           "DiscoveryFailed",
-          `Discovery failed for some groups, ${discoveryFailures.size} failing: unable to retrieve the complete list of server APIs: ${told(discoveryFailures, (name, error) => `${name}: ${messageOf(error)}`)}`,
+          `Discovery failed for some groups, ${discoveryFailures.size} failing: unable to retrieve the complete list of server APIs: ${listed(discoveryFailures, (name, error) => `${name}: ${messageOf(error)}`)}`,
         ),
     // Groups and versions need no parsing here, so this condition cannot fail.
     good("NamespaceDeletionGroupVersionParsingFailure"),
@@ -52,21 +52,21 @@ export function conditionsOf(findings: Findings): ConditionInput[] {
       : bad(
           "NamespaceDeletionContentFailure",
           "ContentDeletionFailed",
-          `Failed to delete all resource types, ${contentFailures.size} remaining: ${told(contentFailures, (_, error) => messageOf(error))}`,
+          `Failed to delete all resource types, ${contentFailures.size} remaining: ${listed(contentFailures, (_, error) => messageOf(error))}`,
         ),
     remaining.size === 0
       ? good("NamespaceContentRemaining")
       : bad(
           "NamespaceContentRemaining",
           "SomeResourcesRemain",
-          `Some resources are remaining: ${told(remaining, (name, count) => `${name} has ${count} resource instances`)}`,
+          `Some resources are remaining: ${listed(remaining, (name, count) => `${name} has ${count} resource instances`)}`,
         ),
     finalizers.size === 0
       ? good("NamespaceFinalizersRemaining")
       : bad(
           "NamespaceFinalizersRemaining",
           "SomeFinalizersRemain",
-          `Some content in the namespace has finalizers remaining: ${told(finalizers, (name, count) => `${name} in ${count} resource instances`)}`,
+          `Some content in the namespace has finalizers remaining: ${listed(finalizers, (name, count) => `${name} in ${count} resource instances`)}`,
         ),
   ];
 }
@@ -117,7 +117,7 @@ function shortened(message: string): string {
 }
 
 /** Sorted, so that the same findings always have the same text. */
-function told<Value>(
+function listed<Value>(
   map: ReadonlyMap<string, Value>,
   sentence: (name: string, value: Value) => string,
 ): string {

@@ -21,11 +21,11 @@ export interface Bound {
 }
 
 /**
- * The sender of an input. The first kind is an unauthenticated client; a webhook and an issuer are
+ * The sender of an input. A webhook and an issuer are
  * hosts that a tenant or an operator configures.
  */
 export type InputSource =
-  | "stranger"
+  | "unauthenticated client"
   | "tenant"
   | "webhook"
   | "issuer"

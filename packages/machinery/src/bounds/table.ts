@@ -127,7 +127,7 @@ export const bounds = {
   /** OpenID discovery documents and keys. */
   issuerDocument: { name: "issuer document", sender: "issuer", bytesMax: MiB, ...small },
   /** The payload or header of a JSON Web Token. */
-  token: { name: "token", sender: "stranger", bytesMax: 16 * KiB, ...small },
+  token: { name: "token", sender: "unauthenticated client", bytesMax: 16 * KiB, ...small },
   /** The token of `continue=`. */
   continueToken: { name: "continue token", sender: "tenant", bytesMax: 4 * KiB, ...small },
   /** JSON within a field of an object: annotations, files in Secrets, records of controllers. */

@@ -21,7 +21,7 @@ export const podMetrics = message(
   {
     metadata: [1, objectMeta, "Standard object metadata."],
     timestamp: [2, time, "When the window ended."],
-    window: [3, string, "How long it was looked at, as in 30s."],
+    window: [3, string, "The duration over which the usage was measured, as in 30s."],
     containers: [4, listMap(containerMetrics, "name"), "What each container used."],
   },
   "What a Pod used lately.",
@@ -32,7 +32,7 @@ export const nodeMetrics = message(
   {
     metadata: [1, objectMeta, "Standard object metadata."],
     timestamp: [2, time, "When the window ended."],
-    window: [3, string, "How long it was looked at, as in 30s."],
+    window: [3, string, "The duration over which the usage was measured, as in 30s."],
     usage: [4, map(quantity), "What it used, by resource."],
   },
   "What a node used lately.",

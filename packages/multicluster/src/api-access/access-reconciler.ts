@@ -180,7 +180,9 @@ export class AccessReconciler {
       return await client.resource(secrets).create({ metadata }, { fieldManager, signal });
     } catch (error) {
       if (!isStatusError(error, "AlreadyExists")) throw error;
-      throw new AccessBlockedError(`the Secret ${name} was made by somebody else: delete it`);
+      throw new AccessBlockedError(
+        `the Secret ${name} exists and was not created by the control plane: delete it`,
+      );
     }
   }
 

@@ -46,7 +46,7 @@ export const drainSpec = object(
   },
   {
     description:
-      "Drains the cluster: the scheduler assigns nothing new to it, and workloads leave it as they are replaced elsewhere. Remove this field to cancel the drain.",
+      "Drains the cluster: the scheduler assigns nothing new to it, and workloads leave it as other clusters replace them. Remove this field to cancel the drain.",
   },
 );
 

@@ -15,7 +15,6 @@ import {
   type SystemKind,
   string,
   type TypeOf,
-  time,
 } from "@kcp-ts/machinery/schema";
 import type { KubernetesObject } from "@kcp-ts/sdk";
 import { drainSpec, drainStatus } from "./drain.ts";
@@ -44,14 +43,13 @@ const syncTargetSpec = object(
       },
     ),
     mode: string(
-      "Push: the control plane connects to the cluster. Pull: an agent in the cluster connects to the control plane. None: somebody runs a syncer by hand.",
+      "Push: the control plane connects to the cluster. Pull: an agent in the cluster connects to the control plane. None: an operator starts the syncer.",
       { enum: ["Push", "Pull", "None"], default: "Push" },
     ),
     unschedulable: bool(
       "Cordoned: the scheduler assigns nothing new to the cluster; running workloads stay.",
       { default: false },
     ),
-    evictAfter: time("From then on, what is assigned to the cluster has to leave it."),
     resources: list(string("", { minLength: 1, maxLength: 317 }), {
       description:
         'What is synced, as in "deployments.apps"; "*" is everything that can be. The default is the list of the control plane.',
@@ -81,7 +79,7 @@ const quantities = (description: string) => map(intOrString() as Schema<string>,
 const syncTargetStatus = object({
   conditions,
   state: string(
-    "A summary for tables, as nodes have it: Ready, NotReady, Unknown or Terminating, with SchedulingDisabled, Draining and the moved workloads, or Drained.",
+    "A summary for tables, as of nodes: Ready, NotReady, Unknown or Terminating, with SchedulingDisabled, Draining and the moved workloads, or Drained.",
   ),
   version: string("The cluster's version of Kubernetes."),
   clusterID: string(
@@ -91,7 +89,7 @@ const syncTargetStatus = object({
     description: "Other SyncTargets that have namespaces in the cluster.",
   }),
   registrations: int32(
-    "The number of SyncTargets of this cluster in the workspace, if there are several. Each has its share of the capacity.",
+    "The number of SyncTargets of this cluster in the workspace, if there are several. The capacity is divided among them.",
   ),
   capacity: quantities("The capacity of all nodes together."),
   allocatable: quantities("The part of the capacity that workloads may use."),
@@ -105,7 +103,7 @@ const syncTargetStatus = object({
     "The duration of the agent's Lease that the control plane has accepted: this long after the last accepted renewal, the agent stops workloads whose failover strategy is StopBeforeStart.",
   ),
   tunnel: object({
-    id: string("Of the newest tunnel that the agent has dialled."),
+    id: string("The newest tunnel of the agent."),
     server: string(
       "The server process that holds the tunnel. When that process ends, the agent connects again or renews its Lease within seconds, or it counts as lost.",
     ),

@@ -15,7 +15,6 @@ const target = (more: Partial<ClusterInfo>): ClusterInfo => ({
   isReady: true,
   changedAtMs: 0,
   isUnschedulable: false,
-  evictAfterMs: undefined,
   isDeleting: false,
   ...more,
 });
@@ -55,13 +54,9 @@ describe("cluster state", () => {
     assert.equal(state(20_000, { isUnschedulable: true }), "Cordoned");
   });
 
-  it("a cluster is Draining from the time of evictAfter, which requeues the workload", () => {
-    assert.equal(state(29_999, { evictAfterMs: 30_000 }), "Ready");
-    assert.equal(
-      evaluateCluster(target({ evictAfterMs: 30_000 }), 29_999, gracePeriods).untilMs,
-      30_000,
-    );
-    assert.equal(state(30_000, { evictAfterMs: 30_000 }), "Draining");
+  it("a cluster that is drained without a budget, or deleted, is Draining", () => {
+    assert.equal(state(20_000, { drain: "All" }), "Draining");
+    assert.equal(state(20_000, { drain: "Budgeted" }), "Cordoned");
     assert.equal(state(20_000, { isDeleting: true }), "Draining");
   });
 
@@ -122,12 +117,5 @@ describe("cluster info of a SyncTarget", () => {
     assert.equal(synced("services"), true);
     assert.equal(synced("deployments.apps", "services"), false);
     assert.equal(isClosed(clusterInfoOf(syncTarget({}))), false);
-  });
-
-  it("a SyncTarget with an invalid evictAfter is not evicted", () => {
-    assert.equal(
-      clusterInfoOf(syncTarget({ spec: { evictAfter: "soon" } })).evictAfterMs,
-      undefined,
-    );
   });
 });

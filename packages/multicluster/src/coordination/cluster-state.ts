@@ -10,7 +10,7 @@
  *     NotReady ──── not Ready for unreachableAfterMs ──▶ Unreachable
  *
  *     Cordoned:     spec.unschedulable
- *     Draining:     drained, evictAfter passed, the SyncTarget is being deleted, or excluded
+ *     Draining:     spec.drain, the SyncTarget is being deleted, or excluded
  *     Unregistered: no SyncTarget of that name exists
  *
  * The effect of each state on a workload's copy in the cluster (`stepper/step.ts` applies it):
@@ -53,7 +53,6 @@ export interface ClusterInfo extends ClusterCandidate {
    * not list them, and every resource may be synced.
    */
   readonly synced?: readonly string[] | undefined;
-  readonly evictAfterMs: number | undefined;
   /**
    * The cluster is being drained: all objects at once, or only those that the drain selected for
    * eviction.
@@ -92,7 +91,6 @@ export function clusterInfoOf(object: SyncTarget): ClusterInfo {
   const { ready: summary, heartbeatHealthy } = targetConditions;
   const isDeleting = metadata.deletionTimestamp !== undefined;
   const ready = findCondition(status?.conditions, isDeleting ? heartbeatHealthy : summary);
-  const evictAfterMs = Date.parse(spec?.evictAfter ?? "");
   return {
     ...clusterCandidateOf(object),
     // The condition Ready is False for every SyncTarget that is being deleted, so the heartbeat
@@ -101,7 +99,6 @@ export function clusterInfoOf(object: SyncTarget): ClusterInfo {
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
     isUnschedulable: spec?.unschedulable === true,
     synced: status?.syncedResources,
-    evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
     drain: spec?.drain && (spec.drain.budget === undefined ? "All" : "Budgeted"),
     isDeleting,
     lease: leaseOf(object),
@@ -137,21 +134,19 @@ export function evaluateCluster(
   if (target === undefined) {
     return { state: "Unregistered", isDraining: true, isTrusted: false, untilMs: undefined };
   }
-  const { isReady, isUnschedulable, evictAfterMs, isDeleting, drain } = target;
+  const { isReady, isUnschedulable, isDeleting, drain } = target;
   // A change in the future was made before the clock was set back: how long ago is unknown, and
   // waiting until the clock is there again could take hours.
   const isClockBack = target.changedAtMs - nowMs > clockSkewMaxMs;
   const changedAtMs = isClockBack ? Number.NEGATIVE_INFINITY : target.changedAtMs;
-  const isEvicted = evictAfterMs !== undefined && evictAfterMs <= nowMs;
-  const isDraining = isDeleting || isEvicted || drain === "All";
-  const evictionMs = isDraining ? undefined : evictAfterMs;
+  const isDraining = isDeleting || drain === "All";
   const settledAtMs = changedAtMs + recoveryMs;
   const isTrusted = isReady && nowMs >= settledAtMs;
   const judged = (state: ClusterState, untilMs?: number): ClusterEvaluation => ({
     state,
     isDraining,
     isTrusted,
-    untilMs: earliest(untilMs, evictionMs, isReady && !isTrusted ? settledAtMs : undefined),
+    untilMs: earliest(untilMs, isReady && !isTrusted ? settledAtMs : undefined),
   });
   if (!isReady) {
     const lostAtMs = changedAtMs + unreachableAfterMs;

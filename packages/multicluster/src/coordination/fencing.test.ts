@@ -27,7 +27,6 @@ const target = (name: string, more: Partial<ClusterInfo> = {}): ClusterInfo => (
   isReady: true,
   changedAtMs: 0,
   isUnschedulable: false,
-  evictAfterMs: undefined,
   isDeleting: false,
   lease: { durationMs: leaseMs, silentSinceMs: undefined },
   ...more,

@@ -24,7 +24,6 @@ const targets: readonly ClusterInfo[] = ["east", "west"].map((name) => ({
   isReady: true,
   changedAtMs: 0,
   isUnschedulable: false,
-  evictAfterMs: undefined,
   isDeleting: false,
 }));
 const spec = { containers: [{ name: "web" }] };

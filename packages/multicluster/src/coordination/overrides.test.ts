@@ -14,7 +14,6 @@ const target = (name: string, labels: Record<string, string>) => ({
   isReady: true,
   changedAtMs: 0,
   isUnschedulable: false,
-  evictAfterMs: undefined,
   isDeleting: false,
   taints: [],
 });

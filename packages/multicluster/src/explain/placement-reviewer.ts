@@ -101,7 +101,7 @@ export class PlacementReviewer {
         `cannot explain ${explained.resource}/${name}: it is neither a kind of workload, as in deployment/web, nor one that follows workloads, as in configmap/app`,
       );
     await requireAccess(question, { verb: "get", resource, namespace, name });
-    const snapshot = await this.#fleet(cluster, strategies, signal);
+    const snapshot = await this.#snapshotOf(cluster, strategies, signal);
     if (strategy === undefined) {
       const object = await client.resource(resource).get({ namespace, name }, { signal });
       return { dependency: explainDependency(snapshot, resource, object) };
@@ -127,7 +127,7 @@ export class PlacementReviewer {
     if (planned.objects === undefined) await requireAccess(question, clustersAccess);
     const moment = this.#moment();
     const strategies = await readStrategies(client().inCluster(cluster), { signal });
-    const snapshot = await this.#fleet(cluster, strategies, signal);
+    const snapshot = await this.#snapshotOf(cluster, strategies, signal);
     const change = changeOf(planned, moment.nowMs, strategies);
     const after = changed(snapshot, change);
     const { moves, ...plan } = await runYielding(planChangeInSteps(snapshot, () => after, moment));
@@ -177,7 +177,7 @@ export class PlacementReviewer {
       .sort();
   }
 
-  async #fleet(
+  async #snapshotOf(
     cluster: ClusterName,
     strategies: readonly Strategy[],
     signal: AbortSignal,

@@ -106,7 +106,7 @@ export function withLostTarget(name: string): SnapshotChange {
 
 export function withCordonedTarget(name: string, isCordoned: boolean): SnapshotChange {
   return withTarget(name, (target) => {
-    const { drain: _, evictAfter: __, ...spec } = target.spec ?? {};
+    const { drain: _, ...spec } = target.spec ?? {};
     return { ...target, spec: { ...spec, unschedulable: isCordoned } };
   });
 }

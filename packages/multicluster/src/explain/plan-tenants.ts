@@ -34,7 +34,7 @@ export interface PlanTenantsOptions {
 export const reviewedWorkspacesMax = 500;
 
 /** The name for a cluster that does not belong to the compute workspace. */
-const tenantPrefix = "elsewhere";
+const tenantPrefix = "tenant";
 
 export async function planTenants(
   before: WorkspaceSnapshot,
@@ -101,7 +101,7 @@ function describeTenantMove(
   const refused = move.rejectedBy.map((one) => ({
     ...one,
     cluster: names.get(one.cluster) ?? tenantPrefix,
-    message: "its owner is told why",
+    message: "the owner of the workload gets the reason",
   }));
   const { kind, namespace, name, unscheduled } = move;
   const [from, to] = [shares(move.from), shares(move.to)];

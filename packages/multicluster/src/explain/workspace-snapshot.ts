@@ -226,8 +226,8 @@ function reservationsOf(workspaceSnapshot: WorkspaceSnapshot): ReservationCache 
 }
 
 function otherTenants(target: string, amounts: ResourceAmounts) {
-  const nobody = { namespace: "", resource: "", name: "", labels: {} };
-  return { ...nobody, key: `elsewhere ${target}`, cluster: "elsewhere", target, amounts };
+  const noWorkload = { namespace: "", resource: "", name: "", labels: {} };
+  return { ...noWorkload, key: `tenant ${target}`, cluster: "tenant", target, amounts };
 }
 
 function subjectOf(

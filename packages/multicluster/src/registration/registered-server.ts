@@ -33,6 +33,6 @@ export function checkRegisteredServer({ metadata }: SyncTarget, text: string): s
   const before = registered === undefined ? "no server was registered" : `${registered} was`;
   return problem(
     "ServerNotRegistered",
-    `the kubeconfig in the Secret leads to ${server}, and ${before}: whoever may register clusters confirms it by the annotation ${registeredServerAnnotation}: ${server}`,
+    `the kubeconfig in the Secret names the server ${server}, and ${before}: a user that can register clusters confirms the change by the annotation ${registeredServerAnnotation}: ${server}`,
   );
 }

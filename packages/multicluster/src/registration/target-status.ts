@@ -267,7 +267,7 @@ function sharedOwnershipOf(
   const type = sharedOwnershipCondition;
   // Another control plane does not know how much of the cluster this one uses.
   const counted =
-    foreign.length > 0 ? "capacity is counted twice" : "each has its share of the capacity";
+    foreign.length > 0 ? "capacity is counted twice" : "the capacity is divided among them";
   if (others.length === 0)
     return failed(type, { reason: "NoOtherSyncTargets", message: "" }, "Info");
   const message = `also registered as ${others.join(", ")}; ${counted}. If one of them should not have work in this cluster, delete that SyncTarget; if it is deleted already, delete the namespaces with its uid in the annotation kcp.io/namespace-locator`;

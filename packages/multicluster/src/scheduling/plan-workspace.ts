@@ -44,8 +44,6 @@ export interface WorkspacePlan {
   readonly locations: readonly LocationUpdate[];
   readonly placements: readonly PlacementUpdate[];
   readonly namespaces: readonly NamespaceUpdate[];
-  /** The time at which the plan changes without any other change. */
-  readonly requeueAtMs: number | undefined;
 }
 
 export interface LocationUpdate {
@@ -79,7 +77,6 @@ export function planWorkspace(state: WorkspaceState): WorkspacePlan {
     namespaces: state.namespaces
       .filter(({ isDeleting }) => !isDeleting)
       .flatMap((namespace) => namespaceUpdate(namespace, placements, state)),
-    requeueAtMs: nextEviction(state),
   };
 }
 
@@ -90,13 +87,6 @@ function isOwn({ name }: SyncTarget["metadata"]): boolean {
 
 function isGoing({ deletionTimestamp }: SyncTarget["metadata"]): boolean {
   return deletionTimestamp !== undefined;
-}
-
-function nextEviction({ targets, nowMs }: WorkspaceState): number | undefined {
-  const times = targets
-    .map(({ spec }) => Date.parse(spec?.evictAfter ?? ""))
-    .filter((time) => time > nowMs);
-  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 export function instancesOf(
@@ -238,14 +228,12 @@ function scheduling(
   const instances = located === undefined ? state.targets : instancesOf(located, state.targets);
   if (instances.length === 0)
     return failed("NoValidTarget", "No SyncTarget in the selected Location");
-  const open = instances.filter((target) => isAvailable(target) && !isEvicting(target, state));
-  if (open.length === 0) return failed("NoValidTarget", "No SyncTarget is ready or non evicting");
+  const open = instances.filter(
+    (target) => isAvailable(target) && target.spec?.drain === undefined,
+  );
+  if (open.length === 0) return failed("NoValidTarget", "No SyncTarget is Ready and schedulable");
   const names = open.map(({ metadata }) => metadata.name).sort();
   return { type, status: "True", reason: "Scheduled", message: names.join(", ") };
-}
-
-function isEvicting({ spec }: SyncTarget, { nowMs }: WorkspaceState): boolean {
-  return Date.parse(spec?.evictAfter ?? "") <= nowMs;
 }
 
 function namespaceUpdate(

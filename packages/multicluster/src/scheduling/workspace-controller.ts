@@ -14,7 +14,6 @@ import {
   findCondition,
   type ObjectKey,
   type ObjectStore,
-  type ReconcileResult,
 } from "@kcp-ts/sdk";
 import {
   defaultLocationName,
@@ -111,12 +110,7 @@ export class WorkspaceController {
     });
   }
 
-  async #reconcile(
-    { cluster }: ObjectKey,
-    client: Client,
-    signal: AbortSignal,
-  ): Promise<ReconcileResult> {
-    const nowMs = this.#clock.now();
+  async #reconcile({ cluster }: ObjectKey, client: Client, signal: AbortSignal): Promise<void> {
     const placed = allInLogicalCluster(this.#stores.placements, cluster);
     const plan = planWorkspace({
       cluster,
@@ -129,14 +123,12 @@ export class WorkspaceController {
         placed.length === 0
           ? allInLogicalCluster(this.#stores.namespaces, cluster)
           : await namespacesIn(client, signal),
-      nowMs,
+      nowMs: this.#clock.now(),
     });
     if (plan.needsDefaultLocation) await makeDefaultLocation(client, signal);
     for (const one of plan.locations) await ignoringNotFound(writeLocation(client, one, signal));
     for (const one of plan.placements) await ignoringNotFound(writePlacement(client, one, signal));
     for (const one of plan.namespaces) await ignoringNotFound(writeNamespace(client, one, signal));
-    if (plan.requeueAtMs === undefined) return;
-    return { requeueAfterMs: Math.min(plan.requeueAtMs - nowMs + 1, wakeMsMax) };
   }
 
   #offeredTo(cluster: ClusterName): ReadonlyMap<string, SharedLocations> {
@@ -158,14 +150,11 @@ async function namespacesIn(
   return items.map(namespaceInfoOf);
 }
 
-/** The longest delay of a timer. */
-const wakeMsMax = 3_600_000;
-
 /** The properties of a SyncTarget that the plan uses. */
 function facts({ metadata, spec, status }: SyncTarget): string {
   const { labels, deletionTimestamp } = metadata;
   const ready = findCondition(status?.conditions, targetConditions.ready)?.status;
-  return JSON.stringify([labels, deletionTimestamp, ready, spec?.unschedulable, spec?.evictAfter]);
+  return JSON.stringify([labels, deletionTimestamp, ready, spec?.unschedulable, spec?.drain]);
 }
 
 async function makeDefaultLocation(client: Client, signal: AbortSignal): Promise<void> {

@@ -34,7 +34,7 @@ export class Reporter {
    * The last reported error of an object at its version, and the time; bounded to the newest
    * objects.
    */
-  readonly #told = new Map<string, { readonly about: string; readonly atMs: number }>();
+  readonly #reported = new Map<string, { readonly about: string; readonly atMs: number }>();
 
   constructor(context: SyncContext) {
     this.#context = context;
@@ -64,18 +64,18 @@ export class Reporter {
   }
 
   #isToldLately(key: ObjectKey, upstream: CachedObject, syncError: SyncError): boolean {
-    const last = this.#told.get(formatKey(key));
+    const last = this.#reported.get(formatKey(key));
     if (last?.about !== about(upstream, syncError)) return false;
     return this.#context.clock.monotonic() - last.atMs < sameErrorMs;
   }
 
   #remember(key: ObjectKey, upstream: CachedObject, syncError: SyncError): void {
     const text = formatKey(key);
-    this.#told.delete(text);
+    this.#reported.delete(text);
     const atMs = this.#context.clock.monotonic();
-    this.#told.set(text, { about: about(upstream, syncError), atMs });
-    const [oldest] = this.#told.keys();
-    if (this.#told.size > reportedMax && oldest !== undefined) this.#told.delete(oldest);
+    this.#reported.set(text, { about: about(upstream, syncError), atMs });
+    const [oldest] = this.#reported.keys();
+    if (this.#reported.size > reportedMax && oldest !== undefined) this.#reported.delete(oldest);
   }
 
   /** Removes the report when the error is resolved. */
@@ -83,7 +83,7 @@ export class Reporter {
     const name = this.#context.nameIn(at.key.cluster);
     const annotation = syncErrorAnnotation(name);
     if (stringMember(at.upstream.metadata.annotations, annotation) === undefined) return;
-    this.#told.delete(formatKey(at.key));
+    this.#reported.delete(formatKey(at.key));
     const message = `${at.synced.resource.kind} ${at.key.name} is in sync with SyncTarget ${name} again`;
     this.#recorder.record(at.key.cluster, referenceTo(at), {
       type: "Normal",
@@ -93,8 +93,8 @@ export class Reporter {
     await this.#annotate(at, null);
   }
 
-  async #annotate(told: ReportedObject, value: string | null): Promise<void> {
-    const { key, upstream, upstreamObjects, view } = told;
+  async #annotate(reported: ReportedObject, value: string | null): Promise<void> {
+    const { key, upstream, upstreamObjects, view } = reported;
     const { nameIn, onError } = this.#context;
     const { uid } = upstream.metadata;
     const annotations = { [syncErrorAnnotation(nameIn(key.cluster))]: value };
@@ -103,7 +103,7 @@ export class Reporter {
       view.recordUpstreamWrite(key, answer, "syncState");
     } catch (error) {
       onError(
-        new Error(`${formatKey(key)} could not be told why it is not in sync`, { cause: error }),
+        new Error(`cannot record on ${formatKey(key)} why it is not in sync`, { cause: error }),
       );
     }
   }

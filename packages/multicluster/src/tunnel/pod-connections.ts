@@ -278,7 +278,7 @@ function asShownToTenants(error: unknown, target: string): unknown {
     return new StatusError({
       code: 403,
       reason: "Forbidden",
-      message: `${target} lets nobody of the control plane do this: ${askProvider}`,
+      message: `the control plane is not permitted to do this in ${target}: ${askProvider}`,
     });
   return code < 500 ? error : unavailable(`${target} cannot be reached now: ${askProvider}`);
 }
@@ -286,7 +286,9 @@ function asShownToTenants(error: unknown, target: string): unknown {
 function bodyOf(answer: PodResponse): AsyncIterable<Uint8Array> {
   if ("body" in answer) return answer.body;
   answer.connection.destroy();
-  throw statusError.unavailable("the cluster answered by another protocol than it was asked");
+  throw statusError.unavailable(
+    "the cluster responded with another protocol than the requested one",
+  );
 }
 
 /** The limit for a Pod: the size of an object. */

@@ -246,7 +246,7 @@ export class PodProxy implements PodConnector {
       return new StatusError({
         code,
         reason: "Forbidden",
-        message: `${target} lets nobody of the control plane do this (${said}): its account needs ${right}`,
+        message: `the control plane is not permitted to do this in ${target} (${said}): its account needs ${right}`,
       });
     return new StatusError({ code, reason: reasons.get(code) ?? "InternalError", message: said });
   }

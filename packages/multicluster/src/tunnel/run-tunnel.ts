@@ -100,7 +100,7 @@ async function dialled(
   const connection = response.connection as Duplex;
   if (headerText(response.headers, "sec-websocket-accept") !== accept) {
     connection.destroy();
-    throw new Error("whoever answered the tunnel does not speak WebSocket");
+    throw new Error("the control plane did not accept the WebSocket handshake of the tunnel");
   }
   return connection;
 }

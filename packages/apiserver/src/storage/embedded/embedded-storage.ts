@@ -284,7 +284,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     if (this.#closing !== undefined) return { message: "the store is closed" };
     if (fault !== undefined) return fault;
     if (restoring) {
-      const message = `a restore into ${directory} is under way or was cut short: restore again into an empty directory`;
+      const message = `a restore into ${directory} is running or was interrupted: restore again into an empty directory`;
       return { message };
     }
     const writingForMs = this.#queue.batchDurationMs();

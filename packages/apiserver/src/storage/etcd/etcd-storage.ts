@@ -146,7 +146,7 @@ export class EtcdStorage implements Storage, SnapshotSource {
     if (!isPartiallyRestored(answer.kvs[0]?.value)) return;
     throw new StorageError(
       "corrupt",
-      `etcd holds a part of a backup under the prefix ${prefix}: a restore was cut short, or is still under way; delete the keys that begin with ${prefix}/ (etcdctl del --prefix ${prefix}/) and restore again, or restore under another --etcd-prefix`,
+      `etcd holds a part of a backup under the prefix ${prefix}: a restore was interrupted, or is still running; delete the keys that begin with ${prefix}/ (etcdctl del --prefix ${prefix}/) and restore again, or restore under another --etcd-prefix`,
     );
   }
 

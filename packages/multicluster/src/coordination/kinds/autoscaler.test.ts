@@ -15,7 +15,6 @@ const target = (name: string, more: Partial<ClusterInfo> = {}) =>
     isReady: true,
     changedAtMs: 0,
     isUnschedulable: false,
-    evictAfterMs: undefined,
     isDeleting: false,
     taints: [],
     ...more,

@@ -15,7 +15,6 @@ const target = (name: string) => ({
   isReady: true,
   changedAtMs: 0,
   isUnschedulable: false,
-  evictAfterMs: undefined,
   isDeleting: false,
   taints: [],
 });

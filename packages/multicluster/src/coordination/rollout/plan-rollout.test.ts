@@ -18,7 +18,6 @@ const target = (name: string): ClusterInfo => ({
   isReady: true,
   changedAtMs: 0,
   isUnschedulable: false,
-  evictAfterMs: undefined,
   isDeleting: false,
 });
 

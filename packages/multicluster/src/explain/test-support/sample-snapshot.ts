@@ -80,7 +80,7 @@ export function assignmentOf({ workloads }: WorkspaceSnapshot): Assignment {
 
 /** The snapshot after one reconcile: decisions are carried out, and all Pods run. */
 export function reconciledOnce(before: WorkspaceSnapshot): {
-  readonly fleet: WorkspaceSnapshot;
+  readonly snapshot: WorkspaceSnapshot;
   readonly writes: number;
 } {
   const decisions = new Map(decideEach(before, evaluationTime));
@@ -100,7 +100,7 @@ export function reconciledOnce(before: WorkspaceSnapshot): {
     const recorded = withRecord(workload, decision.record);
     return { ...recorded, copies: [...kept, ...made].map(running) };
   });
-  return { fleet: { ...before, workloads }, writes };
+  return { snapshot: { ...before, workloads }, writes };
 }
 
 /**
@@ -112,7 +112,7 @@ export function reconciledUntilStable(
 ): WorkspaceSnapshot {
   let now = before;
   for (let looks = 0; looks < looksMax; looks++) {
-    const { fleet: next, writes } = reconciledOnce(now);
+    const { snapshot: next, writes } = reconciledOnce(now);
     now = next;
     if (writes === 0) return now;
   }

@@ -30,8 +30,8 @@ export function podMetricsKind(computed: ComputedResource): ResourceDefinition {
       shape: podMetrics,
       columns: [
         nameColumn,
-        column("Containers", "integer", "How many were looked at."),
-        column("Window", "string", "How long they were looked at."),
+        column("Containers", "integer", "The number of containers with metrics."),
+        column("Window", "string", "The duration over which the usage was measured."),
       ],
       cells: (object) => [
         nameCell(object),
@@ -55,9 +55,9 @@ export function nodeMetricsKind(computed: ComputedResource): ResourceDefinition 
       shape: nodeMetrics,
       columns: [
         nameColumn,
-        column("CPU", "string", "What it used of its processors."),
-        column("Memory", "string", "What it used of its memory."),
-        column("Window", "string", "How long it was looked at."),
+        column("CPU", "string", "The CPU usage."),
+        column("Memory", "string", "The memory usage."),
+        column("Window", "string", "The duration over which the usage was measured."),
       ],
       cells: (object): JsonValue[] => {
         const usage: JsonObject = objectIn(object, "usage");

@@ -146,7 +146,6 @@ export class ClusterSet {
       isReady: false,
       changedAtMs: this.nowMs,
       isUnschedulable: false,
-      evictAfterMs: undefined,
       isDeleting: false,
       synced: undefined,
       drainSpec: undefined,

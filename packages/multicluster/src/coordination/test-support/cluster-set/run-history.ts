@@ -353,15 +353,6 @@ const toClusters: readonly HistoryEvent[] = [
     const how = target.drainSpec === undefined ? "no longer drained" : "drained";
     clusterSet.note(`${name} is ${how} ${JSON.stringify(target.drainSpec ?? {})}`);
   },
-  ({ clusterSet, random }, name) => {
-    const target = clusterSet.targets.get(name);
-    if (target === undefined) return;
-    target.evictAfterMs =
-      target.evictAfterMs === undefined ? clusterSet.nowMs + random.integer(10_000) : undefined;
-    clusterSet.note(
-      `${name} ${target.evictAfterMs === undefined ? "may stay" : "is to be emptied"}`,
-    );
-  },
   ({ clusterSet }, name) => {
     const target = clusterSet.targets.get(name);
     if (target === undefined) return;

@@ -13,12 +13,10 @@ export interface SyncTarget extends KubernetesObject {
       /** The key in the Secret's data. */
       readonly key?: string;
     };
-    /** Push: the control plane connects to the cluster. Pull: an agent in the cluster connects to the control plane. None: somebody runs a syncer by hand. */
+    /** Push: the control plane connects to the cluster. Pull: an agent in the cluster connects to the control plane. None: an operator starts the syncer. */
     readonly mode?: "Push" | "Pull" | "None";
     /** Cordoned: the scheduler assigns nothing new to the cluster; running workloads stay. */
     readonly unschedulable?: boolean;
-    /** From then on, what is assigned to the cluster has to leave it. */
-    readonly evictAfter?: string;
     /** What is synced, as in "deployments.apps"; "*" is everything that can be. The default is the list of the control plane. */
     readonly resources?: readonly string[];
     /** The taints that workloads must tolerate to be scheduled to the cluster. */
@@ -30,7 +28,7 @@ export interface SyncTarget extends KubernetesObject {
     }[];
     /** The most that all workspaces together may use of the cluster. A resource named here replaces the capacity that the cluster reports. */
     readonly resourceLimits?: Readonly<Record<string, string | number>>;
-    /** Drains the cluster: the scheduler assigns nothing new to it, and workloads leave it as they are replaced elsewhere. Remove this field to cancel the drain. */
+    /** Drains the cluster: the scheduler assigns nothing new to it, and workloads leave it as other clusters replace them. Remove this field to cancel the drain. */
     readonly drain?: {
       /** The most that may be in flight at a time; unlimited if left out. */
       readonly budget?: {
@@ -60,7 +58,7 @@ export interface SyncTarget extends KubernetesObject {
       readonly message?: string;
       readonly lastTransitionTime: string;
     }[];
-    /** A summary for tables, as nodes have it: Ready, NotReady, Unknown or Terminating, with SchedulingDisabled, Draining and the moved workloads, or Drained. */
+    /** A summary for tables, as of nodes: Ready, NotReady, Unknown or Terminating, with SchedulingDisabled, Draining and the moved workloads, or Drained. */
     readonly state?: string;
     /** The cluster's version of Kubernetes. */
     readonly version?: string;
@@ -68,7 +66,7 @@ export interface SyncTarget extends KubernetesObject {
     readonly clusterID?: string;
     /** Other SyncTargets that have namespaces in the cluster. */
     readonly alsoRegisteredAs?: readonly string[];
-    /** The number of SyncTargets of this cluster in the workspace, if there are several. Each has its share of the capacity. */
+    /** The number of SyncTargets of this cluster in the workspace, if there are several. The capacity is divided among them. */
     readonly registrations?: number;
     /** The capacity of all nodes together. */
     readonly capacity?: Readonly<Record<string, string | number>>;
@@ -83,7 +81,7 @@ export interface SyncTarget extends KubernetesObject {
     /** The duration of the agent's Lease that the control plane has accepted: this long after the last accepted renewal, the agent stops workloads whose failover strategy is StopBeforeStart. */
     readonly leaseDurationSeconds?: number;
     readonly tunnel?: {
-      /** Of the newest tunnel that the agent has dialled. */
+      /** The newest tunnel of the agent. */
       readonly id?: string;
       /** The server process that holds the tunnel. When that process ends, the agent connects again or renews its Lease within seconds, or it counts as lost. */
       readonly server?: string;

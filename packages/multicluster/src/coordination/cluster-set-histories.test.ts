@@ -10,9 +10,9 @@
  * their clusters and change their limits; and with users who scale and delete copies.
  *
  * The invariants are in `test-support/cluster-set/invariants.ts`, for each kind;
- * `fleet-laws.test.ts` shows what they detect. When nothing happens any more, everything is stable
- * in permitted clusters, a drained cluster is empty if a feasible one exists, and nothing more is
- * written.
+ * `cluster-set-invariants.test.ts` shows what they detect. When nothing happens any more,
+ * everything is stable in permitted clusters, a drained cluster is empty if a feasible one exists,
+ * and nothing more is written.
  *
  * KCP_HISTORIES=10000 runs more histories, from seed KCP_SEED on. A failure prints its seed and its
  * history.

@@ -19,7 +19,7 @@ export interface BenchClusters {
   readonly targets: readonly string[];
 }
 
-/** What the clusters lend. */
+/** The resource that the clusters serve. */
 export interface ClusterKind {
   readonly definition: { readonly metadata: { readonly name: string } };
   /** Of its objects, in a namespace. */
@@ -35,7 +35,7 @@ export interface BenchClustersOptions {
 export async function withBenchClusters(
   bench: Bench,
   { name, count, kind }: BenchClustersOptions,
-  body: (fleet: BenchClusters) => Promise<void>,
+  body: (clusters: BenchClusters) => Promise<void>,
 ): Promise<void> {
   const directory = join(bench.directory, name);
   const [plane, physical] = [
@@ -43,9 +43,9 @@ export async function withBenchClusters(
     await ServerProcess.start(`${directory}-physical`),
   ];
   const targets = Array.from({ length: count }, (_, index) => `t${index}`);
-  const fleet = { plane, physical, targets, directory };
+  const clusters = { plane, physical, targets, directory };
   try {
-    for (const target of targets) await joinCluster(fleet, target, kind);
+    for (const target of targets) await joinCluster(clusters, target, kind);
     await within(plane, "", async (client) => {
       await until(
         "the kind is served",
@@ -54,9 +54,9 @@ export async function withBenchClusters(
       for (const target of targets)
         await until(`${target} is ready`, () => isReady(client, target));
     });
-    await body(fleet);
+    await body(clusters);
   } finally {
-    await fleet.plane.stop();
+    await clusters.plane.stop();
     await physical.stop();
   }
 }

@@ -1,4 +1,4 @@
-/** The room as its users see it: through the door alone. */
+/** CEL as its users see it: through the entry point alone. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
