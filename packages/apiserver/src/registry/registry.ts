@@ -253,10 +253,9 @@ export class Registry {
       rests ||= !hasAtMost(smallValuesMax, draft);
       if (rests) await yieldToEventLoop();
       checkPreconditions(definition, address.name, draft, entry, old, options);
-      if (options.subresource === undefined) {
-        const ahead = definition.strategy.prevalidate?.(draft, old, address);
-        if (ahead !== undefined) await ahead;
-      }
+      const { prevalidate } = options.subresource ?? definition.strategy;
+      const ahead = prevalidate?.(draft, old, address);
+      if (ahead !== undefined) await ahead;
       const context = { nowMs: this.#options.clock.now(), user: options.user };
       const prepared = await prepareUpdate(definition, draft, old, options, context);
       if (rests) await yieldToEventLoop();

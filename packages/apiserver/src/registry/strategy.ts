@@ -175,6 +175,8 @@ export interface SubresourceStrategy {
   readonly connect?: (call: ConnectRequest) => ApiResponse | Promise<ApiResponse>;
   /** The target of admission before `connect`; absent where data is only read, as with logs. */
   readonly admissionTarget?: AdmissionTarget;
+  /** As that of the main resource. */
+  readonly prevalidate?: Strategy["prevalidate"];
   /** The errors of an update as sent, before admission. */
   validateSent?(sent: JsonObject, old: JsonObject): readonly FieldError[];
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;

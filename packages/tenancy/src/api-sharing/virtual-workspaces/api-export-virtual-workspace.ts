@@ -21,12 +21,8 @@ import { apiBindings, apiBindingsV1alpha1 } from "../kinds/definitions.ts";
 import { exportHash } from "../kinds/hashes.ts";
 import type { Claim, ExportRecord } from "../records.ts";
 import { isBuiltInIdentity, isSystemExport } from "../system-exports.ts";
-import {
-  type ClaimedWrite,
-  claimForbidden,
-  denyOwnerChangeWithoutDelete,
-  validateClaimedWrite,
-} from "./claimed-writes.ts";
+import { type ClaimedWrite, claimForbidden } from "./claimed-write.ts";
+import { denyOwnerChangeWithoutDelete, validateClaimedWrite } from "./claimed-writes.ts";
 import { RestrictedDefinition } from "./restricted-definition.ts";
 
 const readVerbs: readonly string[] = ["get", "list", "watch"];

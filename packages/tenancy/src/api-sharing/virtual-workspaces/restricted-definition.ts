@@ -157,10 +157,11 @@ export class RestrictedDefinition implements ResourceDefinition {
 
   /** A status write can change labels and owner references as well. */
   #preparedStatus(status: SubresourceStrategy): SubresourceStrategy {
-    const { prepare } = this.#restriction;
+    const { prepare, prevalidate } = this.#restriction;
     if (prepare === undefined) return status;
     return {
       ...status,
+      ...(prevalidate === undefined ? {} : { prevalidate }),
       prepareForUpdate(draft, old, context) {
         status.prepareForUpdate(draft, old, context);
         prepare(draft, old);
