@@ -5,7 +5,7 @@
  * The server identifies upsynced objects by their label: the label is present from the first to the
  * last write, and only on objects that a syncer has created. Because of it, objects that a cluster
  * has written are never scheduled, followed by Secrets, or given access to the control plane. Users
- * may delete upsynced objects, which restarts a Pod.
+ * may delete upsynced objects, which restarts a Pod, and set the conditions of its readiness gates.
  */
 import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver";
 import { isSystemMaster } from "@kcp-ts/apiserver/request/user";
@@ -26,6 +26,7 @@ import {
 import type { Client, StringMap } from "@kcp-ts/sdk";
 import { services } from "@kcp-ts/sdk/kinds";
 import { syncerScopeOf } from "@kcp-ts/tenancy";
+import { isChangeOfGates } from "./gate-conditions.ts";
 import { namespaceNotSynced, type SyncedNamespaces } from "./synced-namespaces.ts";
 
 export interface UpsyncAdmissionOptions {
@@ -51,6 +52,8 @@ export function upsyncAdmission(options: UpsyncAdmissionOptions): AdmissionPlugi
       const before = old === undefined ? none : copiedFrom(old);
       if (now.length === 0 && before.length === 0) return undefined;
       if (old !== undefined) checkSameCopy(request, now, before);
+      if (old !== undefined && isPod(request) && isChangeOfGates(request, object, old))
+        return undefined;
       checkUnassigned(request, object);
       return checkCopy(request, object, { now, before }, options);
     },

@@ -59,6 +59,7 @@ export {
   type PlacementDecisionRecord,
   placements,
   type ResourceSyncPolicy,
+  readinessGatesOf,
   registrationFieldManager,
   renewalOf,
   renewIntervalAnnotation,

@@ -91,8 +91,12 @@ function rulesFor(names: readonly string[]): JsonObject[] {
   ];
 }
 
-/** The permissions for debugging: logs, exec and ports of Pods, and Events about them. */
+/**
+ * The permissions for debugging: logs, exec and ports of Pods, and Events about them; and for the
+ * conditions of readiness gates, which controllers upstream set.
+ */
 const podRules: readonly JsonObject[] = [
+  { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
   { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
   {
     apiGroups: [""],

@@ -158,6 +158,7 @@ export {
   volumesFinalizer,
 } from "./names.ts";
 export { podTemplatePath } from "./pod-template-path.ts";
+export { readinessGatesOf } from "./readiness-gates.ts";
 export { resourcesOfTarget, servedResources } from "./resources-of-target.ts";
 export {
   type ClusterOverride,

@@ -9,7 +9,12 @@
  * Where the deletion of a copy deletes the original (Pods), a finalizer holds the copy until the
  * original is deleted, so that a client that deletes it waits as in any cluster.
  */
-import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type DynamicObject,
@@ -29,6 +34,7 @@ import {
   serviceNameOf,
   stateLabel,
   stateUpsync,
+  syncerFieldManager,
   syncerFinalizer,
   upsyncedFromAnnotation,
 } from "../api/index.ts";
@@ -39,6 +45,7 @@ import type { SyncResult } from "./down-sync.ts";
 import { jobOf, withJobLabels } from "./job-labels.ts";
 import type { KindView } from "./kind-view.ts";
 import { formatCopyOf, parseCopyOf } from "./origin.ts";
+import { gatedStatus } from "./pod-gates.ts";
 import { appliedHashAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { isObjectNotFound, SyncError } from "./sync-error.ts";
@@ -222,12 +229,13 @@ export class UpSync {
     copy: CachedObject,
   ): Promise<SyncResult> {
     const { policy, upstreamObjects, view, synced } = this.#options;
-    const status = statusOf(original);
-    if (policy.statusDirection !== "Up" || status === undefined || !synced.hasStatus) return done;
+    const reported = statusOf(original);
+    if (policy.statusDirection !== "Up" || reported === undefined || !synced.hasStatus) return done;
     const shown = statusOf(copy);
     // The controller that set the reason removes it, when the cluster is observed again.
     if (shown !== undefined && isJsonObject(shown) && shown["reason"] === clusterUnreachableReason)
       return done;
+    const status = await this.#gatedStatus(key, original, { status: reported, shown });
     const text = formatKey(key);
     const waitMs = this.#told.waitMs(text, status, copy);
     if (waitMs !== 0) return waitMs === undefined ? done : { requeueAfterMs: waitMs };
@@ -236,6 +244,27 @@ export class UpSync {
     ]);
     this.#told.recordWrite(text, status, view.recordUpstreamWrite(key, answer, "status"));
     return done;
+  }
+
+  /** The status with the conditions of readiness gates that were set upstream, for both sides. */
+  async #gatedStatus(
+    key: ObjectKey,
+    original: CachedObject,
+    statuses: { readonly status: JsonValue; readonly shown: JsonValue | undefined },
+  ): Promise<JsonValue> {
+    const { context, synced, view } = this.#options;
+    if (synced.resource.resource !== "pods" || synced.resource.group !== "") return statuses.status;
+    const now = new Date(context.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const { status, lowering } = gatedStatus(bodyOf(original)["spec"], statuses, now);
+    if (lowering.length > 0) {
+      const metadata = { ...view.downstreamNameOf(key), uid: original.metadata.uid };
+      const answer = await context.downstream
+        .resource<DynamicObject>(synced.resource as never)
+        .sameObject({ metadata })
+        .jsonPatchStatus(lowering, { fieldManager: syncerFieldManager, signal: context.signal });
+      view.recordDownstreamWrite(key, answer);
+    }
+    return status;
   }
 
   async #remove(key: ObjectKey): Promise<SyncResult> {

@@ -57,6 +57,7 @@ export interface PodSpec {
   readonly activeDeadlineSeconds?: number;
   readonly volumes?: readonly JsonObject[];
   readonly schedulingGates?: readonly JsonObject[];
+  readonly readinessGates?: readonly { readonly conditionType: string }[];
   readonly [member: string]: unknown;
 }
 

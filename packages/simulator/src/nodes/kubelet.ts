@@ -76,8 +76,17 @@ function concernsKubelet(change: Change<Pod>): boolean {
     now.finalizers?.length !== before.finalizers?.length ||
     JSON.stringify(now.annotations) !== JSON.stringify(before.annotations) ||
     object.spec.ephemeralContainers?.length !== change.previous.spec.ephemeralContainers?.length ||
-    object.status?.phase === "Pending"
+    object.status?.phase === "Pending" ||
+    gatesOf(object) !== gatesOf(change.previous)
   );
+}
+
+/** The conditions of readiness gates, which others set. */
+function gatesOf({ spec, status }: Pod): string {
+  const gates = spec.readinessGates?.map(({ conditionType }) =>
+    status?.conditions?.find(({ type }) => type === conditionType),
+  );
+  return JSON.stringify(gates?.map((one) => one?.status));
 }
 
 class Kubelet {

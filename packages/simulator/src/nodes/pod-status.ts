@@ -200,15 +200,34 @@ function conditionsOf(pod: Pod, facts: ConditionFacts): Condition[] {
     : { reason: "ContainersNotReady", message: `containers with unready status: [${names}]` };
   const holds = (type: string, is: boolean, why: Partial<Condition> = {}) =>
     kept(pod, { type, status: is ? "True" : "False", ...(is ? {} : why) }, facts.nowMs);
-  return [
+  const gates = isReady ? unmetGates(pod) : [];
+  const closed = { reason: "ReadinessGatesNotReady", message: gates.join(", ") };
+  const own = [
     ...(place.hasSandboxCondition
       ? [holds("PodReadyToStartContainers", isStarted && !isOver)]
       : []),
     holds("Initialized", true, {}),
-    holds("Ready", isReady, unready),
+    holds("Ready", isReady && gates.length === 0, isReady ? closed : unready),
     holds("ContainersReady", isReady, unready),
     holds("PodScheduled", true),
   ];
+  // Other conditions belong to the controllers that set them.
+  const others = (pod.status?.conditions ?? []).filter(
+    ({ type }) => !own.some((one) => one.type === type),
+  );
+  return [...own, ...others];
+}
+
+/** The readiness gates that are not True, in the kubelet's words. */
+function unmetGates({ spec, status }: Pod): string[] {
+  return (spec.readinessGates ?? []).flatMap(({ conditionType }) => {
+    const gate = status?.conditions?.find(({ type }) => type === conditionType);
+    if (gate === undefined)
+      return [`corresponding condition of pod readiness gate "${conditionType}" does not exist.`];
+    return gate.status === "True"
+      ? []
+      : [`the status of pod readiness gate "${conditionType}" is not "True", but ${gate.status}`];
+  });
 }
 
 /** lastTransitionTime stays while the status does. */
