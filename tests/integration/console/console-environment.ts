@@ -76,12 +76,18 @@ export class ConsoleEnvironment {
     return this.plane.client;
   }
 
+  /** A simulated cluster that nobody has registered: its kubeconfig. */
+  async startCluster(name: string, startDelayMs = startDelayMsDefault): Promise<string> {
+    const kubelet = { startDelayMs, stopDelayMs: 50 };
+    const cluster = await startListeningCluster({ name, nodes: 3, kubelet, log });
+    this.#clusters.push(cluster);
+    return cluster.kubeconfig ?? "";
+  }
+
   /** Registers two clusters, and places a Deployment in both. */
-  async placeWorkload(): Promise<void> {
+  async placeWorkload(startDelayMs = startDelayMsDefault): Promise<void> {
     for (const name of ["us-east1", "us-west1"]) {
-      const cluster = await startListeningCluster({ name, nodes: 3, kubelet, log });
-      this.#clusters.push(cluster);
-      const spec = { kubeconfig: cluster.kubeconfig ?? "" };
+      const spec = { kubeconfig: await this.startCluster(name, startDelayMs) };
       await this.client.resource(kinds.syncTargets).create({ metadata: { name }, spec });
     }
     const labels = { app: "web" };
@@ -146,7 +152,7 @@ export class ConsoleEnvironment {
   }
 }
 
-const kubelet = { startDelayMs: { min: 50, max: 200 }, stopDelayMs: 50 };
+const startDelayMsDefault = { min: 50, max: 200 };
 const log = createLog({ format: "pretty", verbosity: 0, write: () => undefined });
 
 function startPlane(

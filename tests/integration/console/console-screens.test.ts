@@ -1,12 +1,9 @@
 /** Sharing, access, usage, logs, shells and audit in a real browser, on two simulated clusters. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { agentImageDefault, controlPlaneDefaults } from "@kcp-ts/controlplane";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
@@ -18,6 +15,7 @@ import {
 import * as kinds from "@kcp-ts/sdk/kinds";
 import { loadAll } from "js-yaml";
 import type { Page } from "playwright-core";
+import { startConsoleCommand } from "./console-command.ts";
 import {
   browserMissing,
   ConsoleEnvironment,
@@ -28,6 +26,7 @@ import {
   shareCowboys,
   until,
 } from "./console-environment.ts";
+import { layoutBreaks } from "./layout-breaks.ts";
 
 const policy = `apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -230,7 +229,7 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
 
   it("kcp console has shells and logs, with the credentials of the kubeconfig", async () => {
     const pod = await runningPod(environment);
-    const { url, stop } = await startConsoleCommand(environment.plane.kubeconfigPath);
+    const { url, stop } = await startConsoleCommand(environment.plane.kubeconfigPath, "root");
     try {
       const page = await open("", "");
       await page.goto(url);
@@ -559,65 +558,6 @@ async function assertLaidOut(page: Page, screen: string): Promise<void> {
       assert.deepEqual(await layoutBreaks(page), [], where);
       if (width === 1280) assert.deepEqual(await seriousFindings(page), [], where);
     }
-}
-
-/**
- * Boxes that leave the window, texts that are cut without an ellipsis or a way to scroll, and
- * controls and texts that lie on each other.
- */
-function layoutBreaks(page: Page): Promise<readonly string[]> {
-  return page.evaluate<readonly string[]>(`(async () => {
-    // What follows the size of the window is drawn in the next frame.
-    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
-    const scope = document.querySelector("dialog[open]") ?? document.body;
-    const name = (one) => one.outerHTML.slice(0, 90);
-    // The page as a whole scrolls downwards only.
-    const scrolls = (one) =>
-      one.tagName !== "MAIN" && /auto|scroll/.test(getComputedStyle(one).overflowX);
-    const inScroller = (one) => {
-      for (let at = one; at !== null && at !== scope; at = at.parentElement)
-        if (scrolls(at)) return true;
-      return false;
-    };
-    const seen = [...scope.querySelectorAll("*")].filter((one) =>
-      one.checkVisibility() && one.getClientRects().length > 0);
-    const wide = seen.filter((one) =>
-      one.getBoundingClientRect().right > innerWidth + 1 && !inScroller(one.parentElement));
-    const cut = seen.filter((one) => {
-      const { overflowX, textOverflow } = getComputedStyle(one);
-      const isCut = one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 4;
-      return /hidden|clip/.test(overflowX) && textOverflow !== "ellipsis" &&
-        one.textContent.trim() !== "" && one.clientWidth > 1 && isCut;
-    });
-    const boxes = seen.filter((one) =>
-      one.matches("button, input, select, textarea, h1, h2, h3, p, .kubectl") &&
-      !inScroller(one.parentElement));
-    const on = [];
-    for (const [at, one] of boxes.entries())
-      for (const other of boxes.slice(at + 1)) {
-        if (one.contains(other) || other.contains(one)) continue;
-        const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
-        const x = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-        const y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-        if (x > 2 && y > 2) on.push(name(one) + " lies on " + name(other));
-      }
-    const said = (what, found) => found.map((one) => what + ": " + name(one));
-    return [...said("wide", wide), ...said("cut", cut), ...on].slice(0, 10);
-  })()`);
-}
-
-const kcp = fileURLToPath(new URL("../../../../packages/cli/bin/kcp.mjs", import.meta.url));
-
-/** `kcp console`, as users run it: its address is all that it prints. */
-async function startConsoleCommand(kubeconfig: string) {
-  const args = ["console", "--no-open", "--kubeconfig", kubeconfig, "--context", "root"];
-  const child = spawn(kcp, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  const stop = async () => {
-    child.kill("SIGTERM");
-    await once(child, "close");
-  };
-  return { url: line.toString().trim(), stop };
 }
 
 async function runningPod({ client }: ConsoleEnvironment): Promise<string> {

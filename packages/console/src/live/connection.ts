@@ -1,6 +1,7 @@
 /** The health of all watches of the page, in one word; and the time, for ages. */
 
 import { systemClock } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
 import type { InformerHealth } from "@kcp-ts/sdk/informer";
 import { type Signal, signal } from "@preact/signals";
 
@@ -24,8 +25,13 @@ export function addSource(source: LiveSource): () => void {
   };
 }
 
+/** The server is there, and says no: the page says so at its place. */
+function isRefused({ isWatching, lastError }: InformerHealth): boolean {
+  return !isWatching && isStatusError(lastError, "Forbidden");
+}
+
 function connectionOf(): Connection {
-  const healths = [...sources].map(({ health }) => health);
+  const healths = [...sources].map(({ health }) => health).filter((one) => !isRefused(one));
   if (healths.some((one) => !one.isWatching && one.consecutiveFailures > 0)) return "lost";
   return healths.every((one) => one.isWatching) ? "live" : "connecting";
 }
