@@ -1,7 +1,7 @@
 /**
  * An agent of a SyncTarget in Pull mode: the program that `kcp syncer --import-apis` runs, as a
  * process in its cluster. It dials the control plane with a token of its own; what it does not get
- * in a world is a tunnel.
+ * in a system is a tunnel.
  */
 import {
   accountNamespace,

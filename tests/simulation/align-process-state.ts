@@ -1,5 +1,5 @@
 /**
- * Brings the state that outlives a world to where it was before the first one. The only such state
+ * Brings the state that outlives a system to where it was before the first one. The only such state
  * that a history depends on is the supply of audit ids: the process draws a random one for every
  * 256 requests, whichever server gets them.
  */
@@ -8,7 +8,7 @@ import { SeededRandom } from "@kcp-ts/testkit";
 import { globals, resetGlobals } from "./deterministic-globals.ts";
 import { ProcessClock, SimulatedEventLoop } from "./event-loop.ts";
 
-/** A server that no world uses. */
+/** A server that no system uses. */
 let server: SimulatedCluster | undefined;
 
 export async function alignProcessState(): Promise<void> {

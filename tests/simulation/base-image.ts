@@ -8,8 +8,8 @@ import { isConditionTrue } from "@kcp-ts/sdk";
 import { namespaces } from "@kcp-ts/sdk/kinds";
 import { BrokenLaw } from "./laws.ts";
 import { clusterNames, clustersOf, type Scenario, type TenantName } from "./scenario.ts";
+import { type DiskImage, SimulatedSystem } from "./simulated-system.ts";
 import { Trace } from "./trace.ts";
-import { type DiskImage, World } from "./world.ts";
 
 export const tenants: readonly TenantName[] = ["alpha", "beta"];
 export const namespace = "shop";
@@ -33,46 +33,46 @@ export async function baseImage(size: Size): Promise<DiskImage> {
 
 async function makeImage(size: Size, seed: number): Promise<DiskImage> {
   const names = clusterNames(size.clusters);
-  const world = await World.start({ seed, trace: new Trace(), clusters: names });
-  await createNamespaces(world);
+  const system = await SimulatedSystem.start({ seed, trace: new Trace(), clusters: names });
+  await createNamespaces(system);
   const targets = tenants.flatMap((tenant) =>
     clustersOf(tenant, size).map((cluster) => ({ tenant, cluster })),
   );
   for (const { tenant, cluster } of targets) {
-    await world.askNow(tenant, (client) =>
+    await system.askNow(tenant, (client) =>
       client.resource(syncTargets).create(syncTargetOf(cluster, size)),
     );
-    if (size.hasAgents) await world.loop.until(world.startAgent(tenant, cluster));
+    if (size.hasAgents) await system.loop.until(system.startAgent(tenant, cluster));
   }
-  await untilReady(world, targets);
+  await untilReady(system, targets);
   // A cluster that has just become Ready is Recovering for a while.
-  await world.loop.run(15_000);
-  const { image } = world;
-  await world.end();
+  await system.loop.run(15_000);
+  const { image } = system;
+  await system.end();
   return image;
 }
 
-export async function createNamespaces(world: World): Promise<void> {
+export async function createNamespaces(system: SimulatedSystem): Promise<void> {
   for (const tenant of tenants)
-    await world.askNow(tenant, (client) =>
+    await system.askNow(tenant, (client) =>
       client.resource(namespaces).create({ metadata: { name: namespace } }),
     );
 }
 
-/** Runs the world until the SyncTargets are Ready. */
+/** Runs the system until the SyncTargets are Ready. */
 export async function untilReady(
-  world: World,
+  system: SimulatedSystem,
   targets: readonly { readonly tenant: TenantName; readonly cluster: string }[],
 ): Promise<void> {
   for (const { tenant, cluster: name } of targets) {
     for (let waitedMs = 0; ; waitedMs += readyPollMs) {
-      const target = await world.askNow(tenant, (client) =>
+      const target = await system.askNow(tenant, (client) =>
         client.resource(syncTargets).find({ name }),
       );
       if (isConditionTrue(target?.status?.conditions, "Ready")) break;
       if (waitedMs > readyWithinMs)
         throw new BrokenLaw("settles", `the SyncTarget ${name} does not become Ready`);
-      await world.loop.run(readyPollMs);
+      await system.loop.run(readyPollMs);
     }
   }
 }

@@ -63,7 +63,7 @@ export class ClusterObserver {
     this.#onChange = onChange;
   }
 
-  /** Watches until the world ends. */
+  /** Watches until the system ends. */
   start(): void {
     void this.#follow(pods as unknown as Resource<KubernetesObject>, this.pods, podOf);
     for (const [kind, resource] of watchedKinds)

@@ -28,7 +28,7 @@ export const globals: SimulatedGlobals = {
   pendingTurns: 0,
   uuids: 0,
   schedule: () => {
-    throw new Error("no world runs");
+    throw new Error("no system runs");
   },
 };
 

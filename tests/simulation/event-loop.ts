@@ -1,5 +1,5 @@
 /**
- * The simulated event loop: one queue of timers for all processes of a world, and a time that moves
+ * The simulated event loop: one queue of timers for all processes of a system, and a time that moves
  * to the next timer when nothing else is left to do.
  *
  * Promises and turns of the event loop run on the real one: their order does not depend on time,
@@ -51,7 +51,7 @@ export class SimulatedEventLoop {
     };
   }
 
-  /** Runs the world until the promise settles, and then until all promises have. */
+  /** Runs the system until the promise settles, and then until all promises have. */
   async until<Result>(promise: Promise<Result>): Promise<Result> {
     let isSettled = false;
     const settled = promise.finally(() => {
@@ -67,7 +67,7 @@ export class SimulatedEventLoop {
     }
   }
 
-  /** Runs the world for some time. */
+  /** Runs the system for some time. */
   async run(ms: number): Promise<void> {
     const targetMs = globals.nowMs + ms;
     do await this.#rest();
@@ -76,7 +76,7 @@ export class SimulatedEventLoop {
   }
 
   /**
-   * Runs the world until the predicate holds, checked whenever it is at rest between two timers.
+   * Runs the system until the predicate holds, checked whenever it is at rest between two timers.
    * False when the time is over.
    */
   async runUntil(ms: number, predicate: () => boolean): Promise<boolean> {

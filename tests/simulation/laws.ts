@@ -4,7 +4,7 @@
  */
 import type { ObservedPod } from "./cluster-observer.ts";
 import type { Model, WantedWorkload } from "./model.ts";
-import type { World } from "./world.ts";
+import type { SimulatedSystem } from "./simulated-system.ts";
 
 export class BrokenLaw extends Error {
   override readonly name = "BrokenLaw";
@@ -18,33 +18,33 @@ export class BrokenLaw extends Error {
 
 /** Pods of a workload in all clusters, with the name of the cluster. */
 export function podsOf(
-  world: World,
+  system: SimulatedSystem,
   { tenant, name }: Pick<WantedWorkload, "tenant" | "name">,
 ): readonly (readonly [string, ObservedPod])[] {
   const found: (readonly [string, ObservedPod])[] = [];
-  for (const { name: cluster, observer } of world.clusters.values())
+  for (const { name: cluster, observer } of system.clusters.values())
     for (const pod of observer.pods.values())
       if (pod.tenant === tenant && pod.workload === name) found.push([cluster, pod]);
   return found;
 }
 
-export function readyPods(world: World, workload: WantedWorkload): number {
-  return podsOf(world, workload).filter(
+export function readyPods(system: SimulatedSystem, workload: WantedWorkload): number {
+  return podsOf(system, workload).filter(
     ([, { isReady, isTerminating }]) => isReady && !isTerminating,
   ).length;
 }
 
 /** Checks that are made after every change in a cluster. */
 export class StepLaws {
-  readonly #world: World;
+  readonly #system: SimulatedSystem;
   readonly #model: Model;
   /** While a cluster loses Pods, nothing is said of availability. */
   isLosing = false;
   /** The Pods that a cluster is asked to run, when it was last within its limit or given one. */
   readonly #assigned = new Map<string, number>();
 
-  constructor(world: World, model: Model) {
-    this.#world = world;
+  constructor(system: SimulatedSystem, model: Model) {
+    this.#system = system;
     this.#model = model;
   }
 
@@ -63,12 +63,12 @@ export class StepLaws {
     const { kind, isStopBeforeStart } = workload;
     const isOrdinal = kind === "StatefulSet";
     if ((kind !== "Deployment" && !isOrdinal) || isStopBeforeStart || this.isLosing) return;
-    const ready = readyPods(this.#world, workload);
+    const ready = readyPods(this.#system, workload);
     // An ordinal stops before it starts elsewhere, and its successor waits for it.
     if (ready < workload.floor - (isOrdinal ? 1 : 0))
       throw new BrokenLaw(
         "availability",
-        `${ready} replicas of ${workload.name} are ready, and ${workload.floor} were: ${where(this.#world, workload)}`,
+        `${ready} replicas of ${workload.name} are ready, and ${workload.floor} were: ${where(this.#system, workload)}`,
       );
     if (!workload.isRollingOut)
       workload.floor = Math.max(workload.floor, Math.min(ready, workload.replicas));
@@ -78,7 +78,7 @@ export class StepLaws {
   #checkAtMostOne(workload: WantedWorkload): void {
     if (!workload.isStopBeforeStart || workload.replicas !== 1) return;
     const clusters = new Set(
-      podsOf(this.#world, workload)
+      podsOf(this.#system, workload)
         .filter(([, { hasEnded }]) => !hasEnded)
         .map(([cluster]) => cluster),
     );
@@ -93,7 +93,7 @@ export class StepLaws {
   #checkOrdinals(workload: WantedWorkload): void {
     if (workload.kind !== "StatefulSet") return;
     const places = new Map<string, string>();
-    for (const [cluster, { name, hasEnded }] of podsOf(this.#world, workload)) {
+    for (const [cluster, { name, hasEnded }] of podsOf(this.#system, workload)) {
       if (hasEnded) continue;
       const other = places.get(name);
       if (other !== undefined && other !== cluster)
@@ -104,7 +104,7 @@ export class StepLaws {
 
   /** A cluster with more than its limit gets nothing more. */
   #checkLimits(): void {
-    for (const { name: cluster, observer } of this.#world.clusters.values()) {
+    for (const { name: cluster, observer } of this.#system.clusters.values()) {
       for (const { tenant, podsMax } of this.#model.targets.values()) {
         const key = `${tenant}/${cluster}`;
         const target = this.#model.target(tenant, cluster);
@@ -133,7 +133,7 @@ export class StepLaws {
 
   /** A tenant's workloads are in clusters that this tenant has registered. */
   #checkTenants(): void {
-    for (const { name: cluster, observer } of this.#world.clusters.values())
+    for (const { name: cluster, observer } of this.#system.clusters.values())
       for (const { tenant, workload } of observer.workloads.values())
         if (this.#model.target(tenant, cluster) === undefined)
           throw new BrokenLaw(
@@ -143,9 +143,9 @@ export class StepLaws {
   }
 }
 
-export function where(world: World, workload: WantedWorkload): string {
+export function where(system: SimulatedSystem, workload: WantedWorkload): string {
   const counts = new Map<string, string[]>();
-  for (const [cluster, pod] of podsOf(world, workload)) {
+  for (const [cluster, pod] of podsOf(system, workload)) {
     const state = pod.isTerminating
       ? "terminating"
       : pod.hasEnded

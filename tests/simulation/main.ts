@@ -46,7 +46,7 @@ for (const [law, broken] of brokenSeeds)
   console.log(`  "${law}": ${broken.length} seeds (${broken.slice(0, 10).join(", ")})`);
 process.exitCode = brokenSeeds.size > 0 || codes.some((code) => code !== 0) ? 1 : 0;
 
-/** Plays every `jobs`-th seed. What a process keeps of its worlds goes when it ends. */
+/** Plays every `jobs`-th seed. What a process keeps of its systems goes when it ends. */
 async function runJob(job: number): Promise<number | null> {
   const count = Math.ceil((seeds - job) / jobs);
   for (let at = 0; at < count; at += seedsPerProcess) {

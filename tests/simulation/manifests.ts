@@ -1,4 +1,4 @@
-/** The objects that users of a world create. */
+/** The objects that users of a system create. */
 import type { KubernetesObject, ObjectInput, Resource } from "@kcp-ts/sdk";
 import { daemonSets, deployments, jobs, statefulSets } from "@kcp-ts/sdk/kinds";
 import { namespace } from "./base-image.ts";
@@ -27,7 +27,7 @@ export function manifestOf(
     metadata: { labels: { app: name, ...labels } },
     spec: {
       containers: [{ name: "main", image: "image:1" }],
-      // The clusters of a world decide how long a Pod takes to end.
+      // The clusters of a system decide how long a Pod takes to end.
       terminationGracePeriodSeconds: 3600,
     },
   };

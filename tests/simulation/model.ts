@@ -1,4 +1,4 @@
-/** What users and administrators want of a world, as far as their requests were accepted. */
+/** What users and administrators want of a system, as far as their requests were accepted. */
 import type { TenantName, WorkloadKind } from "./scenario.ts";
 
 export interface WantedWorkload {
@@ -11,7 +11,7 @@ export interface WantedWorkload {
   readonly pinnedTo: string | undefined;
   /** The ready Pods below which nothing but a loss may bring it. */
   floor: number;
-  /** Since the last edit of its template, the world has not been whole and at rest. */
+  /** Since the last edit of its template, the system has not been whole and at rest. */
   isRollingOut: boolean;
   /** Pods of its newest template never become ready. */
   isBroken: boolean;

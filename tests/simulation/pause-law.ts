@@ -7,7 +7,7 @@ import { BrokenLaw } from "./laws.ts";
 import { editedAtAnnotation } from "./manifests.ts";
 import type { Model } from "./model.ts";
 import type { TenantName } from "./scenario.ts";
-import type { World } from "./world.ts";
+import type { SimulatedSystem } from "./simulated-system.ts";
 
 const editedAt = new RegExp(`"${editedAtAnnotation}":"(\\d+)"`);
 
@@ -17,11 +17,11 @@ export class PauseLaw {
   /** By workload, the clusters with a per-cluster object. */
   readonly #clusters = new Map<string, Set<string>>();
 
-  constructor(world: World, model: Model, onBroken: (error: BrokenLaw) => void) {
+  constructor(system: SimulatedSystem, model: Model, onBroken: (error: BrokenLaw) => void) {
     this.#model = model;
     this.#onBroken = onBroken;
-    const { onCommit } = world;
-    world.onCommit = (write) => {
+    const { onCommit } = system;
+    system.onCommit = (write) => {
       onCommit(write);
       this.#see(write);
     };

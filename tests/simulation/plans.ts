@@ -3,7 +3,7 @@ import { type PlacementReviewStatus, placementReviews } from "@kcp-ts/multiclust
 import { BrokenLaw } from "./laws.ts";
 import type { Model, WantedWorkload } from "./model.ts";
 import type { TenantName } from "./scenario.ts";
-import type { World } from "./world.ts";
+import type { SimulatedSystem } from "./simulated-system.ts";
 
 type Shares = Readonly<Record<string, number>>;
 
@@ -14,15 +14,15 @@ export interface ExpectedDrain {
 }
 
 /**
- * Asks for the plan of a drain, in a world at rest. A plan does not know what admission refuses, so
+ * Asks for the plan of a drain, in a system at rest. A plan does not know what admission refuses, so
  * nothing is expected in a namespace with a quota.
  */
 export async function expectDrain(
-  world: World,
+  system: SimulatedSystem,
   model: Model,
   { tenant, cluster }: { readonly tenant: TenantName; readonly cluster: string },
 ): Promise<ExpectedDrain | undefined> {
-  const review = await world.askNow(tenant, (client) =>
+  const review = await system.askNow(tenant, (client) =>
     client
       .resource(placementReviews)
       .create({ metadata: { name: "plan" }, spec: { plan: { drain: cluster } } }),
@@ -36,7 +36,7 @@ export async function expectDrain(
       ({ kind, name }) => kind === workload.kind && name === workload.name,
     );
     const isMoving = move !== undefined && move.rejectedBy.length === 0;
-    shares.set(workload, isMoving ? withoutZeros(move.to) : sharesOf(world, workload));
+    shares.set(workload, isMoving ? withoutZeros(move.to) : sharesOf(system, workload));
   }
   return { cluster, tenant, shares };
 }
@@ -46,9 +46,9 @@ function isPlanned({ kind, pinnedTo, isBroken }: WantedWorkload): boolean {
   return (kind === "Deployment" || kind === "StatefulSet") && pinnedTo === undefined && !isBroken;
 }
 
-export function checkDrain(world: World, { cluster, shares }: ExpectedDrain): void {
+export function checkDrain(system: SimulatedSystem, { cluster, shares }: ExpectedDrain): void {
   for (const [workload, expected] of shares) {
-    const actual = sharesOf(world, workload);
+    const actual = sharesOf(system, workload);
     if (text(actual) !== text(expected))
       throw new BrokenLaw(
         "what is planned happens",
@@ -57,9 +57,9 @@ export function checkDrain(world: World, { cluster, shares }: ExpectedDrain): vo
   }
 }
 
-function sharesOf(world: World, { tenant, name }: WantedWorkload): Shares {
+function sharesOf(system: SimulatedSystem, { tenant, name }: WantedWorkload): Shares {
   const shares: Record<string, number> = {};
-  for (const { name: cluster, observer } of world.clusters.values())
+  for (const { name: cluster, observer } of system.clusters.values())
     for (const one of observer.workloads.values())
       if (one.tenant === tenant && one.workload === name && one.pods > 0)
         shares[cluster] = (shares[cluster] ?? 0) + one.pods;

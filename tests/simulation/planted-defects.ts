@@ -1,5 +1,5 @@
 /**
- * Defects that are planted into a world, to show that its laws catch them. Each changes what passes
+ * Defects that are planted into a system, to show that its laws catch them. Each changes what passes
  * between the controllers and their server, or which cluster a connection reaches, as a program
  * with that defect would: product code has no switch for it.
  */
@@ -17,7 +17,7 @@ export type Tamper = (request: TransportRequest, send: Send) => ReturnType<Send>
 export interface PlantedDefect {
   /** The law that it breaks. */
   readonly law: string;
-  /** A seed whose world shows it. */
+  /** A seed whose system shows it. */
   readonly seed: number;
   /** On requests of the controllers to their own server. */
   readonly loopback?: Tamper;

@@ -1,13 +1,13 @@
 /** The numbers of replicas that objects for single clusters ever had in the store. */
 import type { Write } from "@kcp-ts/apiserver/storage";
-import type { World } from "./world.ts";
+import type { SimulatedSystem } from "./simulated-system.ts";
 
 export class ReplicaHistory {
   readonly #counts = new Map<string, Set<number>>();
 
-  constructor(world: World) {
-    const { onCommit } = world;
-    world.onCommit = (write) => {
+  constructor(system: SimulatedSystem) {
+    const { onCommit } = system;
+    system.onCommit = (write) => {
       onCommit(write);
       this.#note(write);
     };

@@ -4,13 +4,13 @@ import { isConditionTrue, type KubernetesObject } from "@kcp-ts/sdk";
 import { events } from "@kcp-ts/sdk/kinds";
 import { namespace } from "./base-image.ts";
 import { ownerOf } from "./cluster-observer.ts";
+import { WriteLog } from "./converge.ts";
 import { BrokenLaw, podsOf, readyPods, where } from "./laws.ts";
 import { resourceOfKind } from "./manifests.ts";
 import { type Model, type WantedWorkload, workloadKey } from "./model.ts";
 import type { ReplicaHistory } from "./replica-history.ts";
 import type { TenantName } from "./scenario.ts";
-import { WriteLog } from "./settle.ts";
-import type { World } from "./world.ts";
+import type { SimulatedSystem } from "./simulated-system.ts";
 
 interface Placed extends KubernetesObject {
   readonly spec?: { readonly replicas?: number };
@@ -34,25 +34,25 @@ interface TenantView {
 }
 
 export async function checkRestLaws(
-  world: World,
+  system: SimulatedSystem,
   model: Model,
   history: ReplicaHistory,
 ): Promise<void> {
-  checkDeletedWorkloads(world, model);
+  checkDeletedWorkloads(system, model);
   const tenants = new Set([...model.targets.values()].map(({ tenant }) => tenant));
   for (const tenant of tenants) {
-    const view = await readView(world, tenant);
-    checkTargets(world, model, view);
+    const view = await readView(system, tenant);
+    checkTargets(system, model, view);
     checkPerClusterObjects(model, view);
     for (const workload of model.workloads.values())
       if (workload.tenant === tenant && workload.kind === "Deployment")
-        checkDeployment(world, model, workload, view);
+        checkDeployment(system, model, workload, view);
     checkEvents(view, history);
   }
 }
 
-async function readView(world: World, tenant: TenantName): Promise<TenantView> {
-  const view = await world.askNow(tenant, async (client) => ({
+async function readView(system: SimulatedSystem, tenant: TenantName): Promise<TenantView> {
+  const view = await system.askNow(tenant, async (client) => ({
     tenant,
     targets: (await client.resource(syncTargets).list()).items,
     deployments: await client
@@ -80,11 +80,11 @@ function isOpen(model: Model, tenant: TenantName, cluster: string): boolean {
 }
 
 /** What was deleted is in no cluster. */
-function checkDeletedWorkloads(world: World, model: Model): void {
+function checkDeletedWorkloads(system: SimulatedSystem, model: Model): void {
   for (const key of model.deletedWorkloads) {
     if (model.workloads.has(key)) continue;
     const [tenant, name] = key.split("/") as [TenantName, string];
-    const left = podsOf(world, { tenant, name });
+    const left = podsOf(system, { tenant, name });
     if (left.length > 0)
       throw new BrokenLaw(
         "nothing is left behind",
@@ -94,12 +94,16 @@ function checkDeletedWorkloads(world: World, model: Model): void {
 }
 
 /** A SyncTarget says of its cluster what is true, and leaves nothing behind. */
-function checkTargets(world: World, model: Model, { tenant, targets }: TenantView): void {
+function checkTargets(
+  system: SimulatedSystem,
+  model: Model,
+  { tenant, targets }: TenantView,
+): void {
   const names = new Set(targets.map(({ metadata }) => metadata.name));
   for (const { cluster, ...wanted } of model.targets.values()) {
     if (wanted.tenant !== tenant) continue;
     const target = targets.find(({ metadata }) => metadata.name === cluster);
-    const there = [...(world.clusters.get(cluster)?.observer.workloads.values() ?? [])].filter(
+    const there = [...(system.clusters.get(cluster)?.observer.workloads.values() ?? [])].filter(
       (one) => one.tenant === tenant,
     );
     // What is assigned by hand, and what has a volume, stays where it is.
@@ -164,20 +168,20 @@ function checkPerClusterObjects(model: Model, { tenant, targets, deployments }: 
 
 /** What a Deployment says of itself is so, and what is asked for runs where there is room. */
 function checkDeployment(
-  world: World,
+  system: SimulatedSystem,
   model: Model,
   workload: WantedWorkload,
   { deployments, targets, tenant }: TenantView,
 ): void {
   const { name, replicas, pinnedTo } = workload;
   const found = deployments.find(({ metadata }) => metadata.name === name);
-  const ready = readyPods(world, workload);
+  const ready = readyPods(system, workload);
   if (found === undefined) return;
   const said = found.status?.readyReplicas ?? 0;
   if (said !== ready)
     throw new BrokenLaw(
       "conditions are true",
-      `${name} says that ${said} replicas are ready, and ${ready} are: ${where(world, workload)}`,
+      `${name} says that ${said} replicas are ready, and ${ready} are: ${where(system, workload)}`,
     );
   if (pinnedTo !== undefined) return;
   const conditions = found.status?.conditions ?? [];
@@ -193,11 +197,11 @@ function checkDeployment(
   if (scheduled?.status === "True" && ready < replicas && !model.quotas.has(tenant))
     throw new BrokenLaw(
       "conditions are true",
-      `${name} is Scheduled ("${scheduled.message}"), and ${ready} of ${replicas} replicas are ready: ${where(world, workload)}`,
+      `${name} is Scheduled ("${scheduled.message}"), and ${ready} of ${replicas} replicas are ready: ${where(system, workload)}`,
     );
   const isFree = targets.some(({ metadata }) => isOpen(model, tenant, metadata.name));
   // A cluster that does not sync Deployments any more keeps those that it has as they are.
-  const isKept = podsOf(world, workload).some(
+  const isKept = podsOf(system, workload).some(
     ([at]) => model.target(tenant, at)?.isNarrow === true,
   );
   if (
@@ -209,7 +213,7 @@ function checkDeployment(
   )
     throw new BrokenLaw(
       "settles",
-      `${ready} of ${replicas} replicas of ${name} are ready at rest: ${where(world, workload)}; Scheduled: ${JSON.stringify(scheduled)}`,
+      `${ready} of ${replicas} replicas of ${name} are ready at rest: ${where(system, workload)}; Scheduled: ${JSON.stringify(scheduled)}`,
     );
 }
 
@@ -236,29 +240,32 @@ function checkEvents(view: TenantView, history: ReplicaHistory): void {
 }
 
 /**
- * Requests in a minute of a world at rest, for each cluster: probes, renewals of Leases and new
+ * Requests in a minute of a system at rest, for each cluster: probes, renewals of Leases and new
  * watches.
  */
 const requestsPerMinuteMax = 90;
 
 /** When nothing changes, nothing is written, and little is read. */
-export async function checkStable(world: World, forMs: number): Promise<void> {
-  const log = new WriteLog(world);
-  const beganAtMs = world.nowMs;
+export async function checkStable(system: SimulatedSystem, forMs: number): Promise<void> {
+  const log = new WriteLog(system);
+  const beganAtMs = system.nowMs;
   const requests = new Map<string, number>();
-  const { onRequest } = world;
-  world.onRequest = (link, method, path, status) => {
+  const { onRequest } = system;
+  system.onRequest = (link, method, path, status) => {
     onRequest(link, method, path, status);
     const what = `${link} ${method} ${path.split("?", 1)[0]} ${status}`;
     if (!/[?&]watch=/.test(path)) requests.set(what, (requests.get(what) ?? 0) + 1);
   };
-  await world.loop.run(forMs);
-  world.onRequest = onRequest;
+  await system.loop.run(forMs);
+  system.onRequest = onRequest;
   log.stop();
   if (log.entries.length > 0)
-    throw new BrokenLaw("eventually stable", `the world writes at rest: ${log.summary(beganAtMs)}`);
+    throw new BrokenLaw(
+      "eventually stable",
+      `the system writes at rest: ${log.summary(beganAtMs)}`,
+    );
   const total = [...requests.values()].reduce((sum, count) => sum + count, 0);
-  const most = requestsPerMinuteMax * world.clusters.size * (forMs / 60_000);
+  const most = requestsPerMinuteMax * system.clusters.size * (forMs / 60_000);
   if (total > most) {
     const top = [...requests].sort(([, a], [, b]) => b - a).slice(0, 4);
     throw new BrokenLaw(

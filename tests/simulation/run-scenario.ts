@@ -1,4 +1,4 @@
-/** Plays a scenario in a world, and checks the laws: at every moment, and when it has settled. */
+/** Plays a scenario in a system, and checks the laws: at every moment, and when it has settled. */
 import { placements, syncTargets } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import { pods, resourceQuotas } from "@kcp-ts/sdk/kinds";
@@ -10,6 +10,7 @@ import {
   tenants,
   untilReady,
 } from "./base-image.ts";
+import { converge } from "./converge.ts";
 import { BrokenLaw, StepLaws } from "./laws.ts";
 import { editedAtAnnotation, manifestOf, resourceOfKind } from "./manifests.ts";
 import { Model, workloadKey } from "./model.ts";
@@ -19,10 +20,9 @@ import type { PlantedDefect } from "./planted-defects.ts";
 import { ReplicaHistory } from "./replica-history.ts";
 import { checkRestLaws, checkStable } from "./rest-laws.ts";
 import { clusterNames, clustersOf, type Scenario, type Step, type TenantName } from "./scenario.ts";
-import { settle } from "./settle.ts";
 import { type LinkQuality, perfectQuality } from "./simulated-network.ts";
+import { SimulatedSystem } from "./simulated-system.ts";
 import type { Trace } from "./trace.ts";
-import { World } from "./world.ts";
 
 const qualities: Readonly<Record<string, LinkQuality>> = {
   perfect: perfectQuality,
@@ -39,7 +39,7 @@ const qualities: Readonly<Record<string, LinkQuality>> = {
   stale: { ...perfectQuality, latencyMs: 10, eventLatencyMs: 3000 },
 };
 
-/** A world that writes nothing for this long is at rest between two steps. */
+/** A system that writes nothing for this long is at rest between two steps. */
 const pauseMs = 15_000;
 /** Longer than every grace period of the program. */
 const graceMsMax = 75_000;
@@ -60,9 +60,9 @@ export async function runScenario(
   const { seed, stopDelayMs, isFresh } = scenario;
   const image = isFresh ? undefined : await baseImage(scenario);
   const clusters = clusterNames(scenario.clusters);
-  const world = await World.start({ seed, trace, clusters, image, stopDelayMs, defect });
-  if (isFresh) await createNamespaces(world);
-  const run = new ScenarioRun(world, scenario);
+  const system = await SimulatedSystem.start({ seed, trace, clusters, image, stopDelayMs, defect });
+  if (isFresh) await createNamespaces(system);
+  const run = new ScenarioRun(system, scenario);
   let broken: BrokenLaw | undefined;
   try {
     await run.play();
@@ -70,19 +70,19 @@ export async function runScenario(
     if (!(error instanceof BrokenLaw)) throw error;
     broken = error;
   } finally {
-    await world.end();
+    await system.end();
   }
   return {
     broken,
     digest: trace.digest,
-    simulatedMs: world.nowMs - (image?.atMs ?? 0),
-    requests: world.requests,
-    commits: world.writes.length,
+    simulatedMs: system.nowMs - (image?.atMs ?? 0),
+    requests: system.requests,
+    commits: system.writes.length,
   };
 }
 
 class ScenarioRun {
-  readonly #world: World;
+  readonly #system: SimulatedSystem;
   readonly #scenario: Scenario;
   readonly #model = new Model();
   readonly #laws: StepLaws;
@@ -91,37 +91,37 @@ class ScenarioRun {
   /** Whether the next request is the first after the clusters became Ready. */
   #isFirstUse = false;
 
-  constructor(world: World, scenario: Scenario) {
-    this.#world = world;
+  constructor(system: SimulatedSystem, scenario: Scenario) {
+    this.#system = system;
     this.#scenario = scenario;
-    this.#laws = new StepLaws(world, this.#model);
-    this.#history = new ReplicaHistory(world);
+    this.#laws = new StepLaws(system, this.#model);
+    this.#history = new ReplicaHistory(system);
     for (const tenant of scenario.isFresh ? [] : tenants)
       for (const cluster of clustersOf(tenant, scenario)) this.#model.register(tenant, cluster);
-    new PauseLaw(world, this.#model, (error) => {
+    new PauseLaw(system, this.#model, (error) => {
       this.#broken ??= error;
     });
-    world.onClusterChange = () => this.#check();
+    system.onClusterChange = () => this.#check();
   }
 
   async play(): Promise<void> {
-    const world = this.#world;
+    const system = this.#system;
     if (this.#scenario.hasAgents)
       for (const { tenant, cluster } of this.#model.targets.values())
-        await world.loop.until(world.startAgent(tenant, cluster));
-    await world.loop.run(1000);
+        await system.loop.until(system.startAgent(tenant, cluster));
+    await system.loop.run(1000);
     for (const { waitMs, step } of this.#scenario.steps) {
-      await world.loop.runUntil(waitMs, () => this.#broken !== undefined);
+      await system.loop.runUntil(waitMs, () => this.#broken !== undefined);
       this.#throwIfBroken();
-      world.trace.note(world.nowMs, "step", JSON.stringify(step), "");
+      system.trace.note(system.nowMs, "step", JSON.stringify(step), "");
       await this.#take(step);
       this.#throwIfBroken();
     }
-    world.heal();
+    system.heal();
     await this.#resume();
-    await this.#settle(graceMsMax);
-    await checkRestLaws(world, this.#model, this.#history);
-    await checkStable(world, this.#scenario.stableMs);
+    await this.#converge(graceMsMax);
+    await checkRestLaws(system, this.#model, this.#history);
+    await checkStable(system, this.#scenario.stableMs);
     this.#throwIfBroken();
   }
 
@@ -142,7 +142,7 @@ class ScenarioRun {
     } catch (error) {
       this.#broken = error;
       if (error instanceof BrokenLaw)
-        this.#world.trace.note(this.#world.nowMs, "law", error.law, error.message);
+        this.#system.trace.note(this.#system.nowMs, "law", error.law, error.message);
     }
   }
 
@@ -150,14 +150,14 @@ class ScenarioRun {
     if (this.#broken !== undefined) throw this.#broken;
   }
 
-  async #settle(quietMs: number): Promise<void> {
+  async #converge(quietMs: number): Promise<void> {
     const isOver = () => this.#broken !== undefined;
-    await settle(this.#world, quietMs, isOver);
+    await converge(this.#system, quietMs, isOver);
     this.#throwIfBroken();
     // A Pod that takes long to end writes nothing meanwhile.
-    while (quietMs >= graceMsMax && this.#world.hasTerminatingPods()) {
-      await this.#world.loop.runUntil(graceMsMax, isOver);
-      await settle(this.#world, quietMs, isOver);
+    while (quietMs >= graceMsMax && this.#system.hasTerminatingPods()) {
+      await this.#system.loop.runUntil(graceMsMax, isOver);
+      await converge(this.#system, quietMs, isOver);
       this.#throwIfBroken();
     }
     if (quietMs < graceMsMax) return;
@@ -165,38 +165,38 @@ class ScenarioRun {
   }
 
   async #take(step: Step): Promise<void> {
-    const world = this.#world;
+    const system = this.#system;
     switch (step.do) {
       case "settle":
-        await this.#settle(pauseMs);
+        await this.#converge(pauseMs);
         break;
       case "planned-drain":
         await this.#drainAsPlanned(step);
         break;
       case "await-ready":
-        await untilReady(world, [...this.#model.targets.values()]);
+        await untilReady(system, [...this.#model.targets.values()]);
         this.#isFirstUse = true;
         break;
       case "cut":
-        world.cut(step.cluster, step.forMs);
+        system.cut(step.cluster, step.forMs);
         break;
       case "network":
-        world.setQuality(this.#qualityOf(step.quality));
+        system.setQuality(this.#qualityOf(step.quality));
         break;
       case "break-watches":
-        world.breakWatches();
+        system.breakWatches();
         break;
       case "disk-full":
-        world.fillDisk(step.forMs);
+        system.fillDisk(step.forMs);
         break;
       case "clock-jump":
-        world.jumpClock(step.byMs);
+        system.jumpClock(step.byMs);
         break;
       case "crash":
-        world.planCrash(step);
+        system.planCrash(step);
         break;
       case "crash-agent":
-        world.crashAgent(step.tenant, step.cluster, step.downMs);
+        system.crashAgent(step.tenant, step.cluster, step.downMs);
         break;
       case "lose-pods":
         await this.#losePods(step.cluster);
@@ -218,27 +218,27 @@ class ScenarioRun {
     tenant,
     cluster,
   }: Extract<Step, { readonly do: "planned-drain" }>): Promise<void> {
-    const world = this.#world;
-    world.heal();
-    await this.#settle(graceMsMax);
-    const expected = await expectDrain(world, this.#model, { tenant, cluster });
+    const system = this.#system;
+    system.heal();
+    await this.#converge(graceMsMax);
+    const expected = await expectDrain(system, this.#model, { tenant, cluster });
     await this.#request({ do: "drain", tenant, cluster });
-    await this.#settle(graceMsMax);
-    if (expected !== undefined) checkDrain(world, expected);
+    await this.#converge(graceMsMax);
+    if (expected !== undefined) checkDrain(system, expected);
   }
 
   async #losePods(cluster: string): Promise<void> {
-    const { cluster: simulated, observer } = this.#world.clusters.get(cluster) ?? {};
+    const { cluster: simulated, observer } = this.#system.clusters.get(cluster) ?? {};
     if (simulated === undefined || observer === undefined) return;
     this.#laws.isLosing = true;
-    const { items } = await this.#world.loop.until(simulated.client.resource(pods).list());
+    const { items } = await this.#system.loop.until(simulated.client.resource(pods).list());
     for (const pod of items) {
       const { name, namespace: of = "" } = pod.metadata;
       const gone = simulated.client
         .resource(pods)
         .delete({ name, namespace: of })
         .catch(() => {});
-      await this.#world.loop.until(gone);
+      await this.#system.loop.until(gone);
     }
     for (const workload of this.#model.workloads.values()) workload.floor = 0;
     this.#laws.isLosing = false;
@@ -265,10 +265,10 @@ class ScenarioRun {
   ): Promise<void> {
     const { tenant } = step;
     // A user who is told that the disk is full asks again when it has room.
-    while (this.#world.isDiskFull) await this.#world.loop.run(1000);
+    while (this.#system.isDiskFull) await this.#system.loop.run(1000);
     // The wish counts from its request on: a response may be lost.
     this.#wish(step);
-    const answer = await this.#world.askNow(tenant, async (client) => {
+    const answer = await this.#system.askNow(tenant, async (client) => {
       await this.#send(step, client);
       return "accepted" as const;
     });
@@ -279,7 +279,7 @@ class ScenarioRun {
       );
     this.#isFirstUse = false;
     if (step.do === "register" && this.#scenario.hasAgents)
-      await this.#world.loop.until(this.#world.startAgent(tenant, step.cluster));
+      await this.#system.loop.until(this.#system.startAgent(tenant, step.cluster));
   }
 
   #wish(step: Step): void {
@@ -376,7 +376,7 @@ class ScenarioRun {
         await this.#patchWorkload(client, step, {
           metadata: { annotations: { [annotation]: value } },
         });
-        if (isPause(step) && value === "true") workload.pausedSinceMs ??= this.#world.nowMs;
+        if (isPause(step) && value === "true") workload.pausedSinceMs ??= this.#system.nowMs;
         break;
       }
       case "edit-copy":
@@ -399,7 +399,7 @@ class ScenarioRun {
     if (isBroken && workload.kind !== "Deployment") return;
     const readiness = isBroken ? "false" : null;
     const annotations = {
-      [editedAtAnnotation]: String(this.#world.nowMs),
+      [editedAtAnnotation]: String(this.#system.nowMs),
       ...(isBroken || workload.isBroken ? { "sim.kcp.io/ready": readiness } : {}),
     };
     workload.isBroken = isBroken;
@@ -487,7 +487,7 @@ class ScenarioRun {
         break;
       case "delete-target":
         await resource.delete({ name: cluster });
-        target.deletedAtMs = this.#world.nowMs;
+        target.deletedAtMs = this.#system.nowMs;
         break;
     }
   }

@@ -1,5 +1,5 @@
 /**
- * What happens in a world: the number of clusters, and a list of steps of users, administrators and
+ * What happens in a system: the number of clusters, and a list of steps of users, administrators and
  * faults. A scenario is drawn from a seed before it runs, so that steps can be left out of it.
  */
 import { SeededRandom } from "@kcp-ts/testkit";
@@ -61,7 +61,7 @@ export type Step =
       readonly tenant: TenantName;
       readonly cluster: string;
     }
-  /** A drain of a world at rest, whose plan is compared with what happens. */
+  /** A drain of a system at rest, whose plan is compared with what happens. */
   | { readonly do: "planned-drain"; readonly tenant: TenantName; readonly cluster: string }
   | {
       readonly do: "crash-agent";
@@ -176,7 +176,7 @@ export function drawScenario(seed: number): Scenario {
   };
 }
 
-/** In a quarter of the worlds, the machine of the control plane or its network misbehaves. */
+/** In a quarter of the systems, the machine of the control plane or its network misbehaves. */
 function addMachineFault(steps: ScenarioStep[], random: SeededRandom): void {
   const fault = random.next();
   const at = 1 + random.integer(steps.length);

@@ -1,5 +1,5 @@
 /**
- * The network between two processes of a world: requests are delayed, and with them overtake each
+ * The network between two processes of a system: requests are delayed, and with them overtake each
  * other; requests and responses are lost; events of watches come late; a link is cut for a while;
  * and a process that has ended sends and receives nothing.
  */

@@ -1,5 +1,5 @@
 /**
- * Goal: the program keeps the laws of placement in simulated worlds, and a seed decides what
+ * Goal: the program keeps the laws of placement in simulated systems, and a seed decides what
  * happens in one. Method: scenarios in processes of their own, whose globals are simulated;
  * docs/internals/simulation.md tells how. SIMULATION_SEEDS="1 2 3" plays others.
  */
@@ -29,7 +29,7 @@ async function play(
     .map((line) => JSON.parse(line) as SeedReport);
 }
 
-describe("simulated worlds", () => {
+describe("simulated systems", () => {
   it("have the same history for the same seed, in one process and in two", async () => {
     const digests = [...(await play(206, 206)), ...(await play(206))].map(({ digest }) => digest);
     assert.equal(digests.length, 3);

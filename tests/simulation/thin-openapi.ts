@@ -1,7 +1,7 @@
 /**
  * The OpenAPI documents of simulated clusters without what no placement depends on: descriptions,
  * and the fields of Pods. Reading, storing and negotiating the whole of them takes most of the time
- * of a world, and other tests do it.
+ * of a system, and other tests do it.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { responseBody, type Transport } from "@kcp-ts/sdk";

@@ -1,4 +1,4 @@
-/** What happened in a world, in order, as one digest; and the last lines of it, for people. */
+/** What happened in a system, in order, as one digest; and the last lines of it, for people. */
 import { createHash } from "node:crypto";
 
 export interface TraceOptions {

@@ -26,7 +26,7 @@ export interface SeedReport {
   readonly steps?: readonly string[];
 }
 
-/** A seed, and the defect that its world gets. */
+/** A seed, and the defect that its system gets. */
 interface Play {
   readonly seed: number;
   readonly defect?: PlantedDefect | undefined;

@@ -11,20 +11,20 @@ export interface ChildOptions {
   /** Added to ours. */
   readonly env?: Readonly<Record<string, string>>;
   /** Where it runs; anywhere if left out. */
-  readonly side?: Side;
+  readonly side?: ProcessRole;
 }
 
 /**
  * Those who measure and attack share the last processor, so that what is measured always has the
  * others, and what they leave of theirs.
  */
-export type Side = "server" | "clients";
+export type ProcessRole = "server" | "clients";
 
 /**
  * Without it a client that attacks takes the server's processor, and what is measured is the
  * machine. Needs Linux and two processors.
  */
-function onSide(side: Side | undefined, command: string, args: readonly string[]) {
+function onSide(side: ProcessRole | undefined, command: string, args: readonly string[]) {
   const last = cpus().length - 1;
   if (side === undefined || last < 1 || !canDivide) return { command, args };
   const processors = side === "server" ? `0-${last}` : String(last);

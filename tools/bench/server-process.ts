@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
-import { Child, type ChildOptions, programPath, type Side } from "./child.ts";
+import { Child, type ChildOptions, type ProcessRole, programPath } from "./child.ts";
 
 export const benchToken = "bench";
 /** Administrators, but none of those whom fairness exempts. */
@@ -20,7 +20,7 @@ export interface ServerProcessOptions {
   readonly clock?: Clock;
   /** A program of this folder that runs inside the server and listens to what it is told. */
   readonly preload?: string;
-  readonly side?: Side;
+  readonly side?: ProcessRole;
   /** Further flags of `kcp start`. */
   readonly flags?: readonly string[];
 }

@@ -6,17 +6,17 @@ export const writersAtOnce = 16;
 export const workspacesPath = "/apis/tenancy.kcp.io/v1alpha1/workspaces";
 const childrenPerParent = 7;
 
-export type Place = readonly [parent: string, name: string];
+export type WorkspaceAddress = readonly [parent: string, name: string];
 
-export function flat(count: number, prefix: string): Place[] {
+export function flat(count: number, prefix: string): WorkspaceAddress[] {
   return Array.from({ length: count }, (_, at) => ["root", `${prefix}-${at}`]);
 }
 
 /** Seven below each, as far down as it takes; parents first. */
-export function tree(count: number): Place[] {
-  const places: Place[] = [["root", "tree"]];
+export function tree(count: number): WorkspaceAddress[] {
+  const places: WorkspaceAddress[] = [["root", "tree"]];
   for (let at = 0; places.length < count; at++) {
-    const [parent, name] = places[at] as Place;
+    const [parent, name] = places[at] as WorkspaceAddress;
     for (let child = 0; child < childrenPerParent && places.length < count; child++)
       places.push([`${parent}:${name}`, `c${child}`]);
   }
@@ -27,7 +27,10 @@ export function tree(count: number): Place[] {
  * A workspace is Ready when its create is answered, or the answer says otherwise and the figure is
  * worth nothing.
  */
-export async function makeAll(client: ApiClient, places: readonly Place[]): Promise<void> {
+export async function makeAll(
+  client: ApiClient,
+  places: readonly WorkspaceAddress[],
+): Promise<void> {
   await eachOf(places, async ([parent, name]) => {
     const body = JSON.stringify({
       apiVersion: "tenancy.kcp.io/v1alpha1",
@@ -48,7 +51,10 @@ export async function makeAll(client: ApiClient, places: readonly Place[]): Prom
   });
 }
 
-export async function deleteTops(client: ApiClient, places: readonly Place[]): Promise<void> {
+export async function deleteTops(
+  client: ApiClient,
+  places: readonly WorkspaceAddress[],
+): Promise<void> {
   const base = `/clusters/root${workspacesPath}`;
   const tops = places.filter(([parent]) => parent === "root");
   await eachOf(tops, async ([, name]) => {
@@ -63,12 +69,18 @@ export async function deleteTops(client: ApiClient, places: readonly Place[]): P
   }
 }
 
-export async function comeAndGo(client: ApiClient, places: readonly Place[]): Promise<void> {
+export async function comeAndGo(
+  client: ApiClient,
+  places: readonly WorkspaceAddress[],
+): Promise<void> {
   await makeAll(client, places);
   await deleteTops(client, places);
 }
 
-async function eachOf(places: readonly Place[], body: (place: Place) => Promise<void>) {
+async function eachOf(
+  places: readonly WorkspaceAddress[],
+  body: (place: WorkspaceAddress) => Promise<void>,
+) {
   let next = 0;
   const work = async () => {
     for (let place = places[next++]; place !== undefined; place = places[next++]) await body(place);

@@ -1,8 +1,8 @@
 /** The generator on published files in miniature. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Facts } from "./facts.ts";
 import { namedMessages, uniqueName } from "./named-messages.ts";
+import { PublishedTypes } from "./published-types.ts";
 import { readGo } from "./read-go.ts";
 import { readDefinitions, readResources } from "./read-openapi.ts";
 import { readProto } from "./read-proto.ts";
@@ -121,8 +121,8 @@ const discovery = JSON.stringify({
 const metaProto = metaNames.map((name) => `message ${name} {\n}\n`).join("\n");
 const metaGo = metaNames.map((name) => `type ${name} struct {}\n`).join("\n");
 
-function facts(): Facts {
-  return new Facts({
+function types(): PublishedTypes {
+  return new PublishedTypes({
     messages: new Map([
       ...readProto(proto),
       ...readProto(`package ${metaScope};\n${metaProto}`),
@@ -139,7 +139,7 @@ function facts(): Facts {
 }
 
 describe("the generator of shapes", () => {
-  const files = shapeFiles(facts(), namedMessages(facts()));
+  const files = shapeFiles(types(), namedMessages(types()));
 
   it("a line of a table says what protobuf, Go and OpenAPI say of a message", () => {
     const lines = files.get("example-v1.ts")?.split("\n") ?? [];
@@ -184,7 +184,7 @@ describe("the generator of shapes", () => {
 });
 
 describe("the generator of kinds", () => {
-  const files = kindFiles(facts());
+  const files = kindFiles(types());
 
   it("a kind has a type and a resource", () => {
     assert.equal(

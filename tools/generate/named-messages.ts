@@ -1,5 +1,5 @@
 /** Which messages have a name of their own in TypeScript. */
-import { type Facts, metaPackage, packageOf } from "./facts.ts";
+import { metaPackage, type PublishedTypes, packageOf } from "./published-types.ts";
 import type { GroupVersionKind } from "./read-openapi.ts";
 
 export interface NamedMessage {
@@ -24,12 +24,12 @@ const parts = [
 ];
 
 /** The kinds of all resources and subresources, and the parts. */
-export function namedMessages(facts: Facts): readonly NamedMessage[] {
+export function namedMessages(types: PublishedTypes): readonly NamedMessage[] {
   const named = new Map<string, NamedMessage>(parts.map((message) => [message, { message }]));
-  for (const resource of facts.resources) {
+  for (const resource of types.resources) {
     for (const { group, version, kind } of [resource, ...resource.subresources.values()]) {
       const message =
-        facts.messageOfKind({ group, version, kind }) ?? siblingOf(facts, resource, kind);
+        types.messageOfKind({ group, version, kind }) ?? siblingOf(types, resource, kind);
       named.set(message, { message, kind: { group, version, kind } });
     }
   }
@@ -39,8 +39,8 @@ export function namedMessages(facts: Facts): readonly NamedMessage[] {
 /**
  * A kind without a definition, as options of a connection are, is in the package of its resource.
  */
-function siblingOf(facts: Facts, resource: GroupVersionKind, kind: string): string {
-  const sibling = facts.messageOfKind(resource);
+function siblingOf(types: PublishedTypes, resource: GroupVersionKind, kind: string): string {
+  const sibling = types.messageOfKind(resource);
   if (sibling === undefined) throw new Error(`no definition is of the kind ${resource.kind}`);
   return `${packageOf(sibling)}.${kind}`;
 }

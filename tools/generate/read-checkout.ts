@@ -1,7 +1,7 @@
 /** Reads the published files of a Kubernetes checkout. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { Facts } from "./facts.ts";
+import { PublishedTypes } from "./published-types.ts";
 import { type GoStructs, readGo } from "./read-go.ts";
 import { readDefinitions, readResources } from "./read-openapi.ts";
 import { type ProtoField, readProto } from "./read-proto.ts";
@@ -17,7 +17,7 @@ const sources = [
 /** Resources of generally available versions; betas and alphas are not served by default. */
 const discoveryName = /^apis?__(?:[\w.-]+__)?v\d+\.json$/;
 
-export function readCheckout(checkout: string): Facts {
+export function readCheckout(checkout: string): PublishedTypes {
   const messages = new Map<string, readonly ProtoField[]>();
   const structs = new Map<string, GoStructs>();
   for (const source of sources) {
@@ -31,7 +31,7 @@ export function readCheckout(checkout: string): Facts {
     }
   }
   const discovery = join(checkout, "api/discovery");
-  return new Facts({
+  return new PublishedTypes({
     messages,
     structs,
     definitions: readDefinitions(

@@ -1,6 +1,6 @@
 /** Reads the published OpenAPI document and the published discovery documents. */
 
-export interface PropertyFacts {
+export interface PropertyInfo {
   readonly "x-kubernetes-list-type"?: "atomic" | "set" | "map";
   readonly "x-kubernetes-list-map-keys"?: readonly string[];
   readonly "x-kubernetes-map-type"?: "atomic" | "granular";
@@ -8,9 +8,9 @@ export interface PropertyFacts {
   readonly "x-kubernetes-patch-merge-key"?: string;
 }
 
-export interface DefinitionFacts {
+export interface DefinitionInfo {
   readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, PropertyFacts>>;
+  readonly properties?: Readonly<Record<string, PropertyInfo>>;
   readonly "x-kubernetes-map-type"?: "atomic";
   readonly "x-kubernetes-group-version-kind"?: readonly GroupVersionKind[];
 }
@@ -21,13 +21,13 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-export type Definitions = Readonly<Record<string, DefinitionFacts>>;
+export type Definitions = Readonly<Record<string, DefinitionInfo>>;
 
 export function readDefinitions(text: string): Definitions {
   return (JSON.parse(text) as { definitions: Definitions }).definitions;
 }
 
-export interface ResourceFacts extends GroupVersionKind {
+export interface ResourceInfo extends GroupVersionKind {
   readonly resource: string;
   readonly singular: string;
   readonly isNamespaced: boolean;
@@ -54,7 +54,7 @@ interface ApiResourceList {
 }
 
 /** The resources of one discovery document, which is of one group and version. */
-export function readResources(text: string): ResourceFacts[] {
+export function readResources(text: string): ResourceInfo[] {
   const { groupVersion, resources } = JSON.parse(text) as ApiResourceList;
   const [group, version] = groupVersion.includes("/")
     ? (groupVersion.split("/") as [string, string])

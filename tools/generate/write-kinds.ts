@@ -1,19 +1,20 @@
 /** Writes the types of objects and the resources of a client, a file for each group and version. */
-import {
-  type Facts,
-  type FieldFacts,
-  type MessageFacts,
-  metaPackage,
-  packageOf,
-  shortName,
-  type TypeFacts,
-} from "./facts.ts";
+
 import { fileName, groupName, header } from "./generated-file.ts";
 import { capitalized, constantName, type NamedMessage, uniqueName } from "./named-messages.ts";
-import type { ResourceFacts } from "./read-openapi.ts";
+import {
+  type FieldInfo,
+  type MessageInfo,
+  metaPackage,
+  type PublishedTypes,
+  packageOf,
+  shortName,
+  type TypeInfo,
+} from "./published-types.ts";
+import type { ResourceInfo } from "./read-openapi.ts";
 
 interface Kind extends NamedMessage {
-  readonly resource: ResourceFacts;
+  readonly resource: ResourceInfo;
 }
 
 const scalarTypes: Readonly<Record<string, string>> = {
@@ -32,17 +33,17 @@ const scalarTypes: Readonly<Record<string, string>> = {
 const ofEveryObject = new Set(["apiVersion", "kind", "metadata"]);
 
 /** Path below \`generated/\` → text. */
-export function kindFiles(facts: Facts): ReadonlyMap<string, string> {
-  const kinds = facts.resources.map((resource): Kind => {
-    const message = facts.messageOfKind(resource);
+export function kindFiles(types: PublishedTypes): ReadonlyMap<string, string> {
+  const kinds = types.resources.map((resource): Kind => {
+    const message = types.messageOfKind(resource);
     if (message === undefined) throw new Error(`no definition is of the kind ${resource.kind}`);
     return { message, resource };
   });
-  const packages = new Map<string, Map<string, MessageFacts>>();
+  const packages = new Map<string, Map<string, MessageInfo>>();
   for (const { message } of kinds) {
-    for (const reached of facts.reach(message)) {
+    for (const reached of types.reach(message)) {
       const scope = packageOf(reached.name);
-      const messages = packages.get(scope) ?? new Map<string, MessageFacts>();
+      const messages = packages.get(scope) ?? new Map<string, MessageInfo>();
       packages.set(scope, messages.set(reached.name, reached));
     }
   }
@@ -59,7 +60,7 @@ export function kindFiles(facts: Facts): ReadonlyMap<string, string> {
   ]);
 }
 
-function byName(a: MessageFacts, b: MessageFacts): number {
+function byName(a: MessageInfo, b: MessageInfo): number {
   return a.name < b.name ? -1 : 1;
 }
 
@@ -94,7 +95,7 @@ function bare(name: string): string {
 }
 
 /** `configMaps` for configmaps of the kind ConfigMap, `networkPolicies` for networkpolicies. */
-function pluralName({ kind, resource }: ResourceFacts): string {
+function pluralName({ kind, resource }: ResourceInfo): string {
   const constant = constantName(kind);
   let same = kind.length;
   while (!resource.startsWith(kind.slice(0, same).toLowerCase())) same--;
@@ -121,7 +122,7 @@ class KindFile {
     this.#isKind = new Set(kinds.map(({ message }) => message));
   }
 
-  text(messages: readonly MessageFacts[]): string {
+  text(messages: readonly MessageInfo[]): string {
     const types = messages
       .filter(({ name }) => name !== `${metaPackage}.ObjectMeta`)
       .map((message) => this.#interface(message));
@@ -132,7 +133,7 @@ class KindFile {
     return [header, ...imports, ...types, ...resources].join("");
   }
 
-  #interface(message: MessageFacts): string {
+  #interface(message: MessageInfo): string {
     const isKind = this.#isKind.has(message.name);
     const name = shortName(message.name);
     const embedded = message.fields.filter((field) => field.name === "");
@@ -150,12 +151,12 @@ class KindFile {
       : `\nexport interface ${name}${base} ${body}\n`;
   }
 
-  #member({ name, type, isRequired }: FieldFacts): string {
+  #member({ name, type, isRequired }: FieldInfo): string {
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : `"${name}"`;
     return `readonly ${key}${isRequired ? "" : "?"}: ${this.#type(type)};`;
   }
 
-  #type(type: TypeFacts): string {
+  #type(type: TypeInfo): string {
     switch (type.kind) {
       case "scalar":
         return this.#scalar(scalarTypes[type.scalar] ?? "string");
@@ -210,7 +211,7 @@ class KindFile {
     return name;
   }
 
-  #resource(resource: ResourceFacts): string {
+  #resource(resource: ResourceInfo): string {
     this.#import("../../client/index.ts", "Resource");
     const { group, version, kind, isNamespaced } = resource;
     return [

@@ -2,30 +2,31 @@
  * Writes shapes as tables: a line for each message, in the notation that `shape-table.ts` of
  * machinery reads.
  */
-import {
-  definitionName,
-  type Facts,
-  type FieldFacts,
-  type ListFacts,
-  type MessageFacts,
-  packageOf,
-  shortName,
-  type TypeFacts,
-} from "./facts.ts";
+
 import { fileName, groupName, header, tableName } from "./generated-file.ts";
 import { constantName, type NamedMessage, uniqueName } from "./named-messages.ts";
+import {
+  definitionName,
+  type FieldInfo,
+  type ListInfo,
+  type MessageInfo,
+  type PublishedTypes,
+  packageOf,
+  shortName,
+  type TypeInfo,
+} from "./published-types.ts";
 import type { GroupVersionKind } from "./read-openapi.ts";
 
 /** Path below \`generated/\` → text. */
 export function shapeFiles(
-  facts: Facts,
+  types: PublishedTypes,
   named: readonly NamedMessage[],
 ): ReadonlyMap<string, string> {
-  const packages = new Map<string, Map<string, MessageFacts>>();
+  const packages = new Map<string, Map<string, MessageInfo>>();
   for (const { message } of named) {
-    for (const reached of facts.reach(message)) {
+    for (const reached of types.reach(message)) {
       const scope = packageOf(reached.name);
-      const messages = packages.get(scope) ?? new Map<string, MessageFacts>();
+      const messages = packages.get(scope) ?? new Map<string, MessageInfo>();
       packages.set(scope, messages.set(reached.name, reached));
     }
   }
@@ -80,7 +81,7 @@ function apiVersionAndKind({ group, version, kind }: GroupVersionKind): string {
 
 function tableFile(
   scope: string,
-  messages: readonly MessageFacts[],
+  messages: readonly MessageInfo[],
   named: readonly string[],
 ): string {
   const others = new Set<string>();
@@ -104,19 +105,19 @@ function tableFile(
   ].join("");
 }
 
-function messageLine(message: MessageFacts, scope: string, others: Set<string>): string {
+function messageLine(message: MessageInfo, scope: string, others: Set<string>): string {
   const fields = message.fields.map((field) => fieldText(field, scope, others));
   return [`${shortName(message.name)}${message.isAtomic ? "!" : ""}`, ...fields].join(" ");
 }
 
-function fieldText(field: FieldFacts, scope: string, others: Set<string>): string {
+function fieldText(field: FieldInfo, scope: string, others: Set<string>): string {
   const mark = field.isRequired ? "*" : "";
   const kept = field.keepsEmpty ? "+" : "";
   const value = field.isValue ? "=" : "";
   return `${field.name}${mark}${kept}${value}:${field.number}:${typeText(field.type, scope, others)}`;
 }
 
-function typeText(type: TypeFacts, scope: string, others: Set<string>): string {
+function typeText(type: TypeInfo, scope: string, others: Set<string>): string {
   switch (type.kind) {
     case "scalar":
       return `${type.scalar}${type.isZeroless ? "?" : ""}`;
@@ -141,7 +142,7 @@ function messageText(name: string, scope: string, others: Set<string>): string {
 }
 
 /** A patch merges by the first key unless the text says otherwise. */
-function listText({ type, keys, mergeKey }: ListFacts): string {
+function listText({ type, keys, mergeKey }: ListInfo): string {
   const patch = type === "atomic" ? undefined : (keys[0] ?? "");
   const exception = mergeKey === patch ? "" : mergeKey === undefined ? "!" : `@${mergeKey}`;
   if (type === "map") return `(${keys.join(",")})${exception}`;

@@ -3,7 +3,7 @@
  */
 import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
-import { inSources, sourcePlace } from "./source-places.ts";
+import { inSources, sourceLocation } from "./source-locations.ts";
 import type { TestResult } from "./test-processes.ts";
 
 export interface TestReportOptions {
@@ -134,7 +134,7 @@ export class TestReport {
     // A suite fails because of its tests, which are shown.
     if (error.failureType === "subtestsFailed") return;
     const { file = "", line = 0, column = 0 } = data;
-    const place = `${this.#options.nameOf(file)}:${(sourcePlace({ file, line, column }) ?? data).line ?? 0}`;
+    const place = `${this.#options.nameOf(file)}:${(sourceLocation({ file, line, column }) ?? data).line ?? 0}`;
     const cause = this.#options.verdictOn?.(data.name)?.text ?? error.cause ?? error;
     const text = typeof cause === "string" ? cause : inspect(cause, { depth: 4, colors: false });
     const failure = `✖ ${this.#title(data)} (${place})\n${indented(inSources(text))}`;

@@ -8,9 +8,9 @@ import {
   externalTable,
   folderTable,
   forbiddenArrows,
+  furtherEntryPoints,
   openFolders,
   packageTable,
-  sideEntryPoints,
   socketFolders,
   socketModules,
   subfolders,
@@ -99,7 +99,7 @@ export function importsByEntryPoint(tree: SourceTree): string[] {
     const to = roomFolder(target);
     if (to === undefined || isInside(file.path, to) || target === `${to}/index.ts`)
       return undefined;
-    if (Object.hasOwn(openFolders, to) || sideEntryPoints.includes(target)) return undefined;
+    if (Object.hasOwn(openFolders, to) || furtherEntryPoints.includes(target)) return undefined;
     return `import ${to}/index.ts instead of ${target.slice(to.length + 1)}`;
   });
 }

@@ -429,7 +429,7 @@ export const openFolders: Readonly<Record<string, string>> = {
 };
 
 /** Files that may be imported past their room's door. */
-export const sideEntryPoints: readonly string[] = [
+export const furtherEntryPoints: readonly string[] = [
   // The change feed is part of every backend and of the watch cache, not of what storage promises.
   "packages/apiserver/src/storage/change-feed.ts",
   // Words without Node: the manifest of an agent is made in browsers, too.

@@ -104,6 +104,13 @@ export const forbiddenInNames: Words = {
   grounds: "test environments",
   journey: "migration",
   obstacle: "reason",
+  settle: "converge",
+  settled: "converged",
+  world: "environment, or simulated system",
+  place: "position, location, or address",
+  places: "positions, locations, or addresses",
+  facts: "info",
+  side: "role, or the client and the server by their names",
 };
 
 /** Fields of schemas. */

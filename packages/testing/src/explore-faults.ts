@@ -27,7 +27,7 @@ import {
   type TestControlPlaneOptions,
 } from "./test-control-plane.ts";
 
-export interface FaultyWorld {
+export interface FaultyEnvironment {
   /** An administrator's client of a fresh logical cluster, without faults: for the test itself. */
   readonly client: Client;
   readonly cluster: string;
@@ -46,7 +46,7 @@ export interface FaultyWorld {
 }
 
 export type ControllerRun = (client: Client, signal: AbortSignal) => Promise<void>;
-export type FaultyTest = (world: FaultyWorld) => Promise<void>;
+export type FaultyTest = (environment: FaultyEnvironment) => Promise<void>;
 
 export interface ExploreOptions extends Omit<TestControlPlaneOptions, "clock"> {
   /** All if omitted. */

@@ -10,7 +10,7 @@ import type { Handle, Middleware } from "@kcp-ts/controlplane";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { AbortableBody } from "@kcp-ts/sdk/client";
 import type { WriteCounter } from "./eventually-stable.ts";
-import { matchesRequest, placeOf, type RequestMatch } from "./request-match.ts";
+import { matchesRequest, type RequestMatch, requestedObjectOf } from "./request-match.ts";
 
 export interface Fault {
   /** All requests if omitted. */
@@ -85,7 +85,7 @@ export class Faults {
 
   #count({ method, target }: ApiRequest): void {
     if (method === "GET") return;
-    const { cluster } = placeOf(target);
+    const { cluster } = requestedObjectOf(target);
     const known = this.#writes.get(cluster) ?? { count: 0, last: [] };
     this.#writes.set(cluster, known);
     known.count++;

@@ -15,8 +15,8 @@ export {
   type ExplorationReport,
   type ExploreOptions,
   exploreFaults,
+  type FaultyEnvironment,
   type FaultyTest,
-  type FaultyWorld,
 } from "./explore-faults.ts";
 export {
   type ExploreObjectsOptions,

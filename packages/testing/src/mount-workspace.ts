@@ -6,7 +6,7 @@ import { eventually } from "@kcp-ts/testkit";
 const clusterScoped = (group: string, version: string, resource: string, kind: string) =>
   defineResource<DynamicObject>({ group, version, resource, kind, namespaced: false });
 
-const places = clusterScoped("mounts.example.com", "v1", "places", "Place");
+const places = clusterScoped("mounts.example.com", "v1", "places", "RequestedObject");
 const workspaces = clusterScoped("tenancy.kcp.io", "v1alpha1", "workspaces", "Workspace");
 const definitions = clusterScoped(
   ...(["apiextensions.k8s.io", "v1"] as const),
@@ -18,7 +18,7 @@ const placeDefinition = {
   metadata: { name: "places.mounts.example.com" },
   spec: {
     group: places.group,
-    names: { plural: "places", singular: "place", kind: "Place", listKind: "PlaceList" },
+    names: { plural: "places", singular: "place", kind: "RequestedObject", listKind: "PlaceList" },
     scope: "Cluster",
     versions: [
       {
@@ -38,7 +38,7 @@ export async function mountWorkspace(client: Client, name: string, url: string):
     await client.resource(definitions).create(placeDefinition as never);
   const place = { metadata: { name }, status: { phase: "Ready", URL: url } };
   await eventually(async () => void (await client.resource(places).create(place)));
-  const ref = { apiVersion: "mounts.example.com/v1", kind: "Place", name };
+  const ref = { apiVersion: "mounts.example.com/v1", kind: "RequestedObject", name };
   await client
     .resource(workspaces)
     .create({ metadata: { name }, spec: { mount: { ref } } } as never);

@@ -16,21 +16,21 @@ export interface RequestMatch {
 }
 
 export function matchesRequest(match: RequestMatch, request: ApiRequest): boolean {
-  const place = placeOf(request.target);
+  const requested = requestedObjectOf(request.target);
   return (
     (match.method === undefined || match.method === request.method) &&
-    (match.cluster === undefined || match.cluster === place.cluster) &&
-    (match.resource === undefined || match.resource === place.resource) &&
-    (match.namespace === undefined || match.namespace === place.namespace) &&
-    (match.name === undefined || match.name === place.name) &&
-    (match.isWatch === undefined || match.isWatch === place.isWatch) &&
+    (match.cluster === undefined || match.cluster === requested.cluster) &&
+    (match.resource === undefined || match.resource === requested.resource) &&
+    (match.namespace === undefined || match.namespace === requested.namespace) &&
+    (match.name === undefined || match.name === requested.name) &&
+    (match.isWatch === undefined || match.isWatch === requested.isWatch) &&
     (match.path === undefined || match.path.test(request.target)) &&
     (match.userAgent === undefined ||
       match.userAgent.test(String(request.headers["user-agent"] ?? "")))
   );
 }
 
-export interface Place {
+export interface RequestedObject {
   readonly cluster: string;
   readonly resource: string;
   readonly namespace: string;
@@ -38,7 +38,7 @@ export interface Place {
   readonly isWatch: boolean;
 }
 
-export function placeOf(target: string): Place {
+export function requestedObjectOf(target: string): RequestedObject {
   const url = new URL(target, "http://localhost");
   const path = url.pathname.split("/").slice(1).map(decodeURIComponent);
   const cluster = path[0] === "clusters" ? (path.splice(0, 2)[1] ?? "root") : "root";

@@ -47,7 +47,7 @@ async function copyOf(
   });
 }
 
-const placeOf = ({ metadata }: DynamicObject) => {
+const requestedObjectOf = ({ metadata }: DynamicObject) => {
   return { namespace: metadata.namespace, name: metadata.name };
 };
 
@@ -63,7 +63,7 @@ describe("an autoscaler in the cluster", () => {
       east.client
         .resource(deployments)
         .patch(
-          placeOf(copy),
+          requestedObjectOf(copy),
           { type: "merge", patch: { spec: { replicas } } },
           { fieldManager: "horizontal-pod-autoscaler" },
         );
@@ -108,7 +108,7 @@ describe("SyncPolicies", () => {
     await eventually(async () => {
       if ((await client.resource(widgets).find(at)) === undefined) await create();
       const copy = await copyOf(east, widgets);
-      await east.client.resource(widgets).delete(placeOf(copy));
+      await east.client.resource(widgets).delete(requestedObjectOf(copy));
       await eventually(async () => {
         const original = await client.resource(widgets).find(at);
         const { items } = await east.client.resource(widgets).list();
@@ -121,7 +121,7 @@ describe("SyncPolicies", () => {
     await eventually(async () => {
       if ((await client.resource(widgets).find(at)) === undefined) await create();
       const copy = await copyOf(east, widgets);
-      await east.client.resource(widgets).delete(placeOf(copy));
+      await east.client.resource(widgets).delete(requestedObjectOf(copy));
       await eventually(async () => {
         const original = await client.resource(widgets).find(at);
         const { items } = await east.client.resource(widgets).list();

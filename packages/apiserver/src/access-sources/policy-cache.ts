@@ -168,7 +168,7 @@ export class PolicyCache implements PolicySource, HubListener {
 
   *#apply(held: CachedPolicy, event: HubEvent): Resumable<void> {
     const { cluster, bytes: before } = held;
-    yield* held.applyInPieces(event);
+    yield* held.applyResumably(event);
     // The policy may have been evicted meanwhile.
     if (this.#heldOf(cluster) !== held) return;
     this.#bytes += held.bytes - before;
@@ -203,7 +203,7 @@ export class PolicyCache implements PolicySource, HubListener {
     if (!(await isContinuous(this.#options.hub.waitForRevision(newest, signal))))
       return this.load(cluster);
     for (let event = loading.events.shift(); event !== undefined; event = loading.events.shift())
-      await runSyncFirst(held.applyInPieces(event));
+      await runSyncFirst(held.applyResumably(event));
     // A policy that was lost meanwhile is loaded again by the next decision.
     if (this.#loading.get(cluster) === loading) {
       this.#newest = held;
@@ -237,7 +237,7 @@ export class PolicyCache implements PolicySource, HubListener {
     for (let continueAfter: StorageKey | undefined; ; ) {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) {
-        await runSyncFirst(held.putInPieces(entry));
+        await runSyncFirst(held.putResumable(entry));
       }
       if (!page.more) return page.revision;
       continueAfter = page.entries.at(-1)?.key;
@@ -278,20 +278,20 @@ class CachedPolicy {
     this.cluster = cluster;
   }
 
-  *putInPieces(entry: Entry): Resumable<void> {
+  *putResumable(entry: Entry): Resumable<void> {
     const { key, modifiedAt, value } = entry;
     const object = isLong(value) ? yield* decodeObjectResumable(entry) : decodeObject(entry);
-    yield* this.policy.putInPieces(policyKey(key), object);
+    yield* this.policy.putResumable(policyKey(key), object);
     const bytes = value.length * bytesPerStoredByte + bytesPerObject;
     this.bytes += bytes - (this.#known.get(key)?.bytes ?? 0);
     this.#known.set(key, { modifiedAt, bytes });
   }
 
-  *applyInPieces(event: HubEvent): Resumable<void> {
+  *applyResumably(event: HubEvent): Resumable<void> {
     const known = this.#known.get(event.key);
     if (known !== undefined && known.modifiedAt >= event.revision) return;
     if (event.current !== undefined) {
-      yield* this.putInPieces(event.current);
+      yield* this.putResumable(event.current);
       return;
     }
     this.bytes -= known?.bytes ?? 0;

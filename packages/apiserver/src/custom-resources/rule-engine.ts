@@ -158,6 +158,6 @@ function evaluate<Outcome extends object>(
   const budget = { costLimit: Math.min(costMax, COST_PER_CALL_MAX) };
   if (!program.isLong) return outcomeOf(program.evaluate(values, budget));
   return (function* () {
-    return outcomeOf(yield* program.evaluateInPieces(values, budget));
+    return outcomeOf(yield* program.evaluateResumable(values, budget));
   })();
 }

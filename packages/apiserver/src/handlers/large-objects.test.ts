@@ -34,7 +34,7 @@ function longestAtOnce(t: TestContext): { readonly characters: number } {
   return longest;
 }
 
-function assertInPieces({ characters }: { readonly characters: number }): void {
+function assertYielding({ characters }: { readonly characters: number }): void {
   assert.ok(characters > 0 && characters <= charactersAtOnceMax, `${characters} at once`);
 }
 
@@ -78,7 +78,7 @@ describe("a large object", () => {
     const { status, object } = await server.request("DELETE", `${configMaps}/x`);
     assert.equal(status, 200);
     assert.equal(object.kind, "Status");
-    assertInPieces(longest);
+    assertYielding(longest);
   });
 
   it("is watched as a Table with yields to the event loop, for initial, live and historical events", async (t) => {
@@ -113,7 +113,7 @@ describe("a large object", () => {
       ["small", 0],
     ];
     assert.deepEqual(names, [["x", entryCount], ...both, ...both]);
-    assertInPieces(longest);
+    assertYielding(longest);
   });
 
   it("is marked for deletion by a handler that yields to the event loop", async (t) => {
@@ -125,7 +125,7 @@ describe("a large object", () => {
     t.mock.restoreAll();
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.object["data"], entries);
-    assertInPieces(longest);
+    assertYielding(longest);
   });
 
   it("is deleted with its collection by a handler that yields to the event loop", async (t) => {
@@ -135,7 +135,7 @@ describe("a large object", () => {
     const longest = longestAtOnce(t);
     const { status } = await server.request("DELETE", configMaps);
     assert.equal(status, 200);
-    assertInPieces(longest);
+    assertYielding(longest);
   });
 
   it("is patched by a handler that yields to the event loop", async (t) => {
@@ -148,7 +148,7 @@ describe("a large object", () => {
     t.mock.restoreAll();
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.object["data"], { ...entries, more: "m" });
-    assertInPieces(longest);
+    assertYielding(longest);
   });
 
   it("with RBAC rules is read with yields to the event loop, and is in effect when the response is sent", async (t) => {
@@ -177,7 +177,7 @@ describe("a large object", () => {
     await server.request("DELETE", `${bindings}/b`, { user: "masters" });
     assert.equal(await may(), false);
     t.mock.restoreAll();
-    assertInPieces(longest);
+    assertYielding(longest);
   });
 
   it("that is a definition is parsed with yields to the event loop when a request needs its kind", async (t) => {
@@ -200,7 +200,7 @@ describe("a large object", () => {
     while (status === 404) ({ status } = await server.request("GET", widgets));
     t.mock.restoreAll();
     assert.equal(status, 200);
-    assertInPieces({ characters: longest });
+    assertYielding({ characters: longest });
   });
 
   it("of a custom kind whose definition has changed is deleted with yields to the event loop", async (t) => {
@@ -218,7 +218,7 @@ describe("a large object", () => {
     const longest = longestAtOnce(t);
     const { status } = await server.request("DELETE", `${widgets}/x`);
     assert.equal(status, 200);
-    assertInPieces(longest);
+    assertYielding(longest);
   });
 
   it("of another version or an older schema is watched with yields to the event loop", async (t) => {
@@ -262,6 +262,6 @@ describe("a large object", () => {
       seen.map((event) => event?.object.metadata.name),
       ["x", "y", "x", "y"],
     );
-    assertInPieces(longest);
+    assertYielding(longest);
   });
 });

@@ -3,7 +3,7 @@ import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { kcpVersion } from "@kcp-ts/machinery/base";
 import { Gauge, MetricRegistry, type MetricSource } from "./metrics.ts";
 
-export interface ProcessFacts {
+export interface ProcessInfo {
   readonly backend: string;
   /** Of the production checklist: whether each is on. */
   readonly features: Readonly<Record<string, boolean>>;
@@ -15,7 +15,7 @@ export class ProcessMetrics implements MetricSource {
   readonly #registry = new MetricRegistry();
   readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs });
 
-  constructor({ backend, features }: ProcessFacts) {
+  constructor({ backend, features }: ProcessInfo) {
     this.#add("kcp_build_info", "The version of the server; the value is 1.", "version", () => [
       [[kcpVersion], 1],
     ]);

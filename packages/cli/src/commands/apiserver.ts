@@ -23,7 +23,7 @@ import { booleanFlag, durationFlag } from "./flags.ts";
 import { serve } from "./serve.ts";
 import {
   addLogFlags,
-  addPlaceFlags,
+  addServingFlags,
   addStopFlags,
   addTlsFlags,
   addWebhookFlags,
@@ -53,7 +53,7 @@ export function addApiServer(program: Command): void {
   const command = program
     .command("apiserver")
     .description("Start a Kubernetes API server alone: no workspaces, no physical clusters.");
-  addTlsFlags(addPlaceFlags(command));
+  addTlsFlags(addServingFlags(command));
   addStorageFlags(command);
   addAuthenticationFlags(command);
   addAuthorizationFlags(command);

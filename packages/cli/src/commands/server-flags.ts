@@ -24,7 +24,7 @@ export interface ServerFlags {
   readonly logFormat?: "json" | "pretty";
 }
 
-export function addPlaceFlags(command: Command): Command {
+export function addServingFlags(command: Command): Command {
   return command
     .optionsGroup("Generic flags:")
     .option("--root-directory <path>", "directory of the data and the credentials", ".kcp")

@@ -29,7 +29,7 @@ import {
 import { serve } from "./serve.ts";
 import {
   addLogFlags,
-  addPlaceFlags,
+  addServingFlags,
   addStopFlags,
   addTlsFlags,
   addWebhookFlags,
@@ -72,7 +72,7 @@ export function addStart(program: Command): void {
   const command = program
     .command("start")
     .description("Start the control plane: API server, workspaces and multi-cluster controllers.");
-  addPlaceFlags(command)
+  addServingFlags(command)
     .option(
       "--shard-external-url <url>",
       "base URL of workspaces in status.URL of the Shard (default: this server)",

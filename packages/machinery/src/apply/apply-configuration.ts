@@ -10,7 +10,7 @@ import { isEmptyObject, isJsonObject, type JsonObject, member } from "../json/in
 import { StatusError, statusError } from "../status/index.ts";
 import { conflictError } from "./conflict.ts";
 import { equalFieldSets, type FieldSet, subtractFieldSet, subtractSubtrees } from "./field-set.ts";
-import { clientSideApplyManager, fieldsLastApplied, withLastApplied } from "./last-applied.ts";
+import { fieldsLastApplied, kubectlApplyManager, withLastApplied } from "./last-applied.ts";
 import {
   encodeManagers,
   type Manager,
@@ -121,7 +121,7 @@ function* finish(options: ApplyOptions, application: Application): Resumable<Jso
   }
   yield;
   const object =
-    options.manager === clientSideApplyManager ? withLastApplied(merged, options.config) : merged;
+    options.manager === kubectlApplyManager ? withLastApplied(merged, options.config) : merged;
   return withManagedFields(object, yield* encodeManagers(managers));
 }
 
@@ -130,7 +130,7 @@ function* finish(options: ApplyOptions, application: Application): Resumable<Jso
  * client-side apply has set.
  */
 function openConflicts(options: ApplyOptions, conflicts: Conflicts): Conflicts {
-  if (options.manager !== clientSideApplyManager || conflicts.size === 0) return conflicts;
+  if (options.manager !== kubectlApplyManager || conflicts.size === 0) return conflicts;
   const allowed = options.live === undefined ? undefined : fieldsLastApplied(options.live, options);
   if (allowed === undefined) return conflicts;
   const open = new Map<string, FieldSet>();

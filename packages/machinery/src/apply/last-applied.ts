@@ -14,7 +14,7 @@ import { typeErrorsOf } from "./typed-validate.ts";
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** Only this manager migrates from client-side apply; other managers opt out by their name. */
-export const clientSideApplyManager = "kubectl";
+export const kubectlApplyManager = "kubectl";
 
 /** The maximum size of all annotations of an object, keys and values. */
 export const annotationsBytesMax = 256 * 1024;

@@ -76,7 +76,7 @@ import type { RolloutRecord } from "./rollout/rollout-record.ts";
 import { workloadRollout } from "./rollout/workload-rollout.ts";
 import { budgetOf, failoverStrategyAnnotation } from "./rollout-policy.ts";
 import { withinSharedLimits } from "./shared-limits.ts";
-import { placeInSingleCluster, type SingleClusterPlacement } from "./single-cluster.ts";
+import { assignSingleCluster, type SingleClusterPlacement } from "./single-cluster.ts";
 import type { CopyStatus } from "./status-aggregation.ts";
 import type { ClusterCopy, ClusterShare, PlanInput } from "./stepper/cluster-share.ts";
 import type { Plan } from "./stepper/plan.ts";
@@ -171,7 +171,7 @@ export interface EvaluatedCluster {
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs } = input;
   const { places: open, assessment, total, problem, placement } = evaluateClusters(input);
-  const { clusters, migration } = placeInSingleCluster(open, input, withEviction);
+  const { clusters, migration } = assignSingleCluster(open, input, withEviction);
   const replicas = strategy.desiredReplicas(parent);
   const shares = clusters.map(({ share }) => share);
   const scaledDownBy = Math.max(requestedBefore(input, clusters), replicas) - replicas;

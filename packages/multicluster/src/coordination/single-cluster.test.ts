@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { ClusterState } from "./cluster-state.ts";
 import type { EvaluatedCluster } from "./decide.ts";
 import type { PlacementRecord } from "./placement-record.ts";
-import { placeInSingleCluster } from "./single-cluster.ts";
+import { assignSingleCluster } from "./single-cluster.ts";
 import type { Workload } from "./workload.ts";
 
 const tied = { "workload.kcp.io/volume-cluster": "a" };
@@ -32,7 +32,7 @@ function decided(
 ) {
   const parent = { metadata: { name: "web", annotations }, spec: {} } as unknown as Workload;
   const input = { parent, record };
-  const { clusters: kept, migration } = placeInSingleCluster(clusters, input, (one) => ({
+  const { clusters: kept, migration } = assignSingleCluster(clusters, input, (one) => ({
     ...one,
     name: `not ${one.name}`,
   }));

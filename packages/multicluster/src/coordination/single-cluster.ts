@@ -14,7 +14,7 @@ export interface SingleClusterPlacement {
   readonly migration: VolumeMigration | undefined;
 }
 
-export function placeInSingleCluster(
+export function assignSingleCluster(
   clusters: readonly EvaluatedCluster[],
   { parent, record }: Pick<DecideInput, "parent" | "record">,
   excluded: (evaluatedCluster: EvaluatedCluster) => EvaluatedCluster,

@@ -5,8 +5,8 @@
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { SyncTarget } from "../api/index.ts";
 import type { RefusedClaim } from "../volumes/index.ts";
+import { type ConvergedWorkload, converge } from "./converge.ts";
 import { shortageOf } from "./rule-records.ts";
-import { type SettledWorkload, settle } from "./settle.ts";
 import {
   type EvaluationTime,
   type SnapshotWorkload,
@@ -57,12 +57,14 @@ export function* planChangeInSteps(
   change: SnapshotChange,
   evaluationTime: EvaluationTime,
 ): Resumable<PlacementPlan> {
-  const before = new Map<string, SettledWorkload>();
-  for (const settled of yield* settle(workspaceSnapshot, evaluationTime))
-    before.set(idOf(settled.workload), settled);
+  const before = new Map<string, ConvergedWorkload>();
+  for (const converged of yield* converge(workspaceSnapshot, evaluationTime))
+    before.set(idOf(converged.workload), converged);
   const changed = withPlacementStatus(change(workspaceSnapshot), evaluationTime.nowMs);
-  const after = yield* settle(changed, evaluationTime);
-  const moves = after.flatMap((settled) => moveOf(before.get(idOf(settled.workload)), settled));
+  const after = yield* converge(changed, evaluationTime);
+  const moves = after.flatMap((converged) =>
+    moveOf(before.get(idOf(converged.workload)), converged),
+  );
   return {
     moves,
     replicas: moves.reduce((sum, move) => sum + started(move), 0),
@@ -137,8 +139,8 @@ export function withJoinedTarget(target: SyncTarget, nowMs: number): SnapshotCha
 }
 
 function moveOf(
-  before: SettledWorkload | undefined,
-  { workload: { strategy, workload }, decision, ...after }: SettledWorkload,
+  before: ConvergedWorkload | undefined,
+  { workload: { strategy, workload }, decision, ...after }: ConvergedWorkload,
 ): readonly PlannedMove[] {
   const from = sharesOf(before?.shares ?? new Map());
   const to = sharesOf(after.shares);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { clusterLabel, softFinalizersAnnotation } from "../api/index.ts";
-import { withoutTrafficHolds } from "./settle.ts";
+import { withoutTrafficHolds } from "./converge.ts";
 
 describe("a plan", () => {
   it("does not count on Services that hold a copy while endpoints are published, and does on others", () => {

@@ -107,7 +107,7 @@ export class Evaluator {
     const find = (name: string) => this.#find(name, variablesSeen);
     const costLimit = Math.min(costMax, Math.max(0, this.#remaining));
     const before = this.#remaining;
-    const evaluation = yield* program.evaluateInPieces(find, { costLimit });
+    const evaluation = yield* program.evaluateResumable(find, { costLimit });
     const { result, charged: cost, cancelled } = evaluation;
     this.#remaining -= cost;
     if (cancelled !== undefined && before < COST_PER_CALL_MAX) this.#remaining = -1;

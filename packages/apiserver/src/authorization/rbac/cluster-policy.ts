@@ -92,14 +92,14 @@ export class ClusterPolicy implements RoleSource {
   }
 
   put(key: PolicyKey, object: JsonObject): void {
-    runSync(this.putInPieces(key, object));
+    runSync(this.putResumable(key, object));
   }
 
   /**
    * Like `put`, but yields to the event loop: the previous object applies until the new one is read
    * completely.
    */
-  *putInPieces(key: PolicyKey, object: JsonObject): Resumable<void> {
+  *putResumable(key: PolicyKey, object: JsonObject): Resumable<void> {
     const { resource, namespace, name } = key;
     if (resource === "clusterroles" || resource === "roles") {
       const role = yield* readRole(name, object);

@@ -32,7 +32,7 @@ export function* forEach(
   collection: CelList | CelMap,
   { slots, begin, plan, take }: Rounds,
 ): Resumable<void> {
-  const { run, inPieces } = plan;
+  const { run, resumable } = plan;
   const keys = collection instanceof CelMap ? collection.keys() : undefined;
   const { size } = keys === undefined ? (collection as CelList) : { size: keys.length };
   for (let i = 0; i < size; i++) {
@@ -46,7 +46,7 @@ export function* forEach(
       context.locals[slots.value] = valueAt(collection, key, i);
     }
     if (begin !== undefined && !begin()) return;
-    const value = run === undefined ? yield* inPieces(context) : run(context);
+    const value = run === undefined ? yield* resumable(context) : run(context);
     if (!take(value)) return;
     if (context.isRestDue()) yield;
   }

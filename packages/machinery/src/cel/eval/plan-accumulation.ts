@@ -8,12 +8,12 @@ import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../va
 import type { EvalContext } from "./eval-context.ts";
 import { forEach, type Loop, type LoopSlots } from "./iteration.ts";
 import {
+  type Evaluate,
   isError,
   type Plan,
   type Planning,
   planGuarded,
   planStrict,
-  type Run,
   SKIPPED,
 } from "./plan.ts";
 import { isVariable } from "./plan-quantifier.ts";
@@ -73,7 +73,7 @@ export function planInsert(
 }
 
 /** The key and the value of an entry, or a map of entries. */
-function gathered(parts: readonly Run[]): Run {
+function gathered(parts: readonly Evaluate[]): Evaluate {
   return (context) => {
     const values: CelValue[] = [];
     for (const part of parts) {

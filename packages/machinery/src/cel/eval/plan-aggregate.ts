@@ -6,7 +6,14 @@ import { LIST_CREATE_COST, MAP_CREATE_COST, STRUCT_CREATE_COST } from "../cost/e
 import type { ListExpr, MapExpr, StructExpr } from "../syntax/ast.ts";
 import { ArrayList, EMPTY_LIST, ValueMap } from "../values/collections.ts";
 import { CelError, CelOptional, type CelResult, type CelValue } from "../values/value.ts";
-import { constantPlan, isError, type Plan, type Planning, planStrict, type Run } from "./plan.ts";
+import {
+  constantPlan,
+  type Evaluate,
+  isError,
+  type Plan,
+  type Planning,
+  planStrict,
+} from "./plan.ts";
 
 export function planList(planning: Planning, e: ListExpr): Plan {
   const elements = e.elements.map((element) => planning.plan(element));
@@ -15,7 +22,7 @@ export function planList(planning: Planning, e: ListExpr): Plan {
   if (optional.size === 0 && constants.every((constant) => constant !== undefined)) {
     return constantPlan(constants.length === 0 ? EMPTY_LIST : new ArrayList(constants));
   }
-  const make = (runs: readonly Run[]): Run => {
+  const make = (runs: readonly Evaluate[]): Evaluate => {
     return (context) => {
       const values: CelValue[] = [];
       for (const [i, run] of runs.entries()) {
@@ -49,13 +56,13 @@ export function planMap(planning: Planning, e: MapExpr): Plan {
     else if (constants.insert(key.constant, value.constant) !== undefined) allConstant = false;
   }
   if (allConstant) return constantPlan(constants);
-  const make = (runs: readonly Run[]): Run => {
+  const make = (runs: readonly Evaluate[]): Evaluate => {
     return (context) => {
       const map = new ValueMap();
       for (const [i, { optional }] of entries.entries()) {
-        const k = (runs[2 * i] as Run)(context);
+        const k = (runs[2 * i] as Evaluate)(context);
         if (k instanceof CelError) return k;
-        const v = (runs[2 * i + 1] as Run)(context);
+        const v = (runs[2 * i + 1] as Evaluate)(context);
         if (v instanceof CelError) return v;
         const kept = optional ? unwrapOptional(v) : v;
         if (kept instanceof CelError) return kept;
@@ -79,11 +86,11 @@ export function planStruct(planning: Planning, e: StructExpr): Plan {
     return { name, value: planning.plan(value), optional };
   });
   if (construct === undefined) return { run: () => new CelError(`unknown type: ${typeName}`) };
-  const make = (runs: readonly Run[]): Run => {
+  const make = (runs: readonly Evaluate[]): Evaluate => {
     return (context) => {
       const values = new Map<string, CelValue>();
       for (const [i, { name, optional }] of fields.entries()) {
-        const v = (runs[i] as Run)(context);
+        const v = (runs[i] as Evaluate)(context);
         if (v instanceof CelError) return v;
         const kept = optional ? unwrapOptional(v) : v;
         if (kept instanceof CelError) return kept;

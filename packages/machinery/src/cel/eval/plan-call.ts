@@ -12,6 +12,7 @@ import type { EvalContext } from "./eval-context.ts";
 import {
   constantErrorPlan,
   constantPlan,
+  type Evaluate,
   isAtOnce,
   isError,
   type Plan,
@@ -19,7 +20,6 @@ import {
   planBinary,
   planStrict,
   planUnary,
-  type Run,
 } from "./plan.ts";
 import { planComparison } from "./plan-comparison.ts";
 import { planLogic, planOptionalOr } from "./plan-logic.ts";
@@ -89,7 +89,11 @@ function bind(overload: Overload): Candidate {
   };
 }
 
-function unary(name: string, { overload, call, cost, costOf }: Candidate, operand: Run): Run {
+function unary(
+  name: string,
+  { overload, call, cost, costOf }: Candidate,
+  operand: Evaluate,
+): Evaluate {
   const fits = fitsType(overload.params[0]);
   return (context) => {
     const a = operand(context);
@@ -106,9 +110,9 @@ function unary(name: string, { overload, call, cost, costOf }: Candidate, operan
 function binary(
   name: string,
   { overload, call, cost, costOf }: Candidate,
-  left: Run,
-  right: Run,
-): Run {
+  left: Evaluate,
+  right: Evaluate,
+): Evaluate {
   const fitsLeft = fitsType(overload.params[0]);
   const fitsRight = fitsType(overload.params[1]);
   return (context) => {
@@ -126,7 +130,11 @@ function binary(
   };
 }
 
-function anyNumber(name: string, candidates: readonly Candidate[], operands: readonly Run[]): Run {
+function anyNumber(
+  name: string,
+  candidates: readonly Candidate[],
+  operands: readonly Evaluate[],
+): Evaluate {
   const guarded = candidates.map((candidate) => ({
     candidate,
     guards: candidate.overload.params.map((param) => fitsType(param)),

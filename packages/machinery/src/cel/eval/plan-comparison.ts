@@ -12,7 +12,7 @@ import {
   NO_SUCH_OVERLOAD,
 } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
-import { type Plan, type Planning, planBinary, planUnary, type Run } from "./plan.ts";
+import { type Evaluate, type Plan, type Planning, planBinary, planUnary } from "./plan.ts";
 
 export function planComparison(planning: Planning, e: CallExpr): Plan | undefined {
   const [leftExpr, rightExpr] = e.args;
@@ -44,7 +44,7 @@ const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {
 
 const NAN_UNORDERED = new CelError("NaN values cannot be ordered");
 
-function ordered(left: Run, right: Run, holds: (order: number) => boolean): Run {
+function ordered(left: Evaluate, right: Evaluate, holds: (order: number) => boolean): Evaluate {
   return (context) => {
     const a = left(context);
     const b = right(context);
@@ -61,7 +61,7 @@ function ordered(left: Run, right: Run, holds: (order: number) => boolean): Run 
   };
 }
 
-function equality(left: Run, right: Run, wanted: boolean): Run {
+function equality(left: Evaluate, right: Evaluate, wanted: boolean): Evaluate {
   return (context) => {
     const a = left(context);
     const b = right(context);
@@ -93,7 +93,7 @@ function planMembership(needle: Plan, collection: Plan): Plan {
   return planBinary(needle, collection, membership);
 }
 
-function membership(needle: Run, collection: Run): Run {
+function membership(needle: Evaluate, collection: Evaluate): Evaluate {
   return (context) => {
     const value = needle(context);
     const haystack = collection(context);

@@ -25,7 +25,7 @@ export function planComprehension(planning: Planning, e: ComprehensionExpr): Pla
     });
     const result = planning.plan(e.result);
     return {
-      *inPieces(context) {
+      *resumable(context) {
         const collection = yield* evaluate(range, context);
         if (collection instanceof CelError) return collection;
         if (!(collection instanceof CelList || collection instanceof CelMap)) {
@@ -60,7 +60,7 @@ function planBinding(planning: Planning, e: ComprehensionExpr): Plan {
       };
     }
     return {
-      *inPieces(context) {
+      *resumable(context) {
         context.locals[slot] = yield* evaluate(value, context);
         return yield* evaluate(result, context);
       },

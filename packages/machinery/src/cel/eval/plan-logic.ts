@@ -49,7 +49,7 @@ function planShortCircuit(planning: Planning, e: CallExpr, decisive: boolean): P
     };
   }
   return {
-    *inPieces(context) {
+    *resumable(context) {
       const first = yield* evaluate(left, context);
       return first === decisive ? first : both(first, yield* evaluate(right, context));
     },
@@ -80,7 +80,7 @@ function planConditional(planning: Planning, e: CallExpr): Plan {
     };
   }
   return {
-    *inPieces(context) {
+    *resumable(context) {
       const branch = branchOf(context, yield* evaluate(condition, context));
       return branch instanceof CelError ? branch : yield* evaluate(branch, context);
     },
@@ -120,7 +120,7 @@ export function planOptionalOr(planning: Planning, e: CallExpr): Plan {
     };
   }
   return {
-    *inPieces(context) {
+    *resumable(context) {
       const found = present(yield* evaluate(target, context));
       return found === undefined ? yield* evaluate(other, context) : found;
     },

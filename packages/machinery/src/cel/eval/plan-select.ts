@@ -16,12 +16,12 @@ import {
 } from "../values/value.ts";
 import { attributeRefund, rootCost } from "./attribute.ts";
 import {
+  type Evaluate,
   isError,
   type Plan,
   type Planning,
   planStrict,
   planUnary,
-  type Run,
   type StrictOptions,
 } from "./plan.ts";
 
@@ -31,7 +31,7 @@ export function planSelect(planning: Planning, e: SelectExpr): Plan {
   const prepare = preparation(planning, () => field);
   if (e.testOnly) {
     const extra = rootCost(e.operand);
-    const test = (operand: Run): Run => {
+    const test = (operand: Evaluate): Evaluate => {
       return (context) => {
         const value = operand(context);
         if (value instanceof CelError) return value;
@@ -42,7 +42,7 @@ export function planSelect(planning: Planning, e: SelectExpr): Plan {
     return planUnary(plan, test, { prepare });
   }
   const cost = 1 + rootCost(e.operand);
-  const select = (operand: Run): Run => {
+  const select = (operand: Evaluate): Evaluate => {
     return (context) => {
       const value = operand(context);
       if (value instanceof CelError) return value;
@@ -130,7 +130,7 @@ export function planOptionalSelect(planning: Planning, e: CallExpr): Plan {
     return { run: () => NO_SUCH_OVERLOAD };
   const field = String(fieldExpr.literal.value);
   const cost = rootCost(operandExpr);
-  const select = (operand: Run): Run => {
+  const select = (operand: Evaluate): Evaluate => {
     return (context) => {
       const value = operand(context);
       if (value instanceof CelError) return value;
@@ -148,11 +148,11 @@ export function planIndex(planning: Planning, e: CallExpr): Plan {
   if (operandExpr === undefined || indexExpr === undefined) return { run: () => NO_SUCH_OVERLOAD };
   const cost = rootCost(operandExpr);
   const find = e.function === Operator.optIndex ? indexOptional : indexValue;
-  const make = ([operand, index]: readonly Run[]): Run => {
+  const make = ([operand, index]: readonly Evaluate[]): Evaluate => {
     return (context) => {
-      const value = (operand as Run)(context);
+      const value = (operand as Evaluate)(context);
       if (value instanceof CelError) return value;
-      const key = (index as Run)(context);
+      const key = (index as Evaluate)(context);
       if (key instanceof CelError) return key;
       const found = find(value, key);
       context.charge(found === CelOptional.none ? cost : cost + 1);
@@ -169,12 +169,12 @@ function planIndexKey(planning: Planning, e: Expr): Plan {
   const plan = planning.plan(e);
   const refund = attributeRefund(e);
   if (refund === 0) return plan;
-  const { run, inPieces } = plan;
+  const { run, resumable } = plan;
   if (run === undefined) {
     return {
-      inPieces: (context) => {
+      resumable: (context) => {
         context.refund(refund);
-        return inPieces(context);
+        return resumable(context);
       },
     };
   }

@@ -7,7 +7,7 @@ import { CelError, type CelResult, type CelValue } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
 
 /** Evaluates a node. */
-export type Run = (context: EvalContext) => CelResult;
+export type Evaluate = (context: EvalContext) => CelResult;
 
 /** Evaluates a node resumably. */
 export type RunResumable = (context: EvalContext) => Resumable<CelResult>;
@@ -19,14 +19,14 @@ export type RunResumable = (context: EvalContext) => Resumable<CelResult>;
 export type Plan = PlanAtOnce | PlanResumable;
 
 export interface PlanAtOnce {
-  readonly run: Run;
+  readonly run: Evaluate;
   /** Set when the node is constant; it then costs nothing. */
   readonly constant?: CelValue;
-  readonly inPieces?: undefined;
+  readonly resumable?: undefined;
 }
 
 export interface PlanResumable {
-  readonly inPieces: RunResumable;
+  readonly resumable: RunResumable;
   readonly run?: undefined;
   readonly constant?: undefined;
 }
@@ -102,7 +102,7 @@ export const isError = (value: CelResult): boolean => value instanceof CelError;
  */
 export function planStrict(
   operands: readonly Plan[],
-  make: (operands: readonly Run[]) => Run,
+  make: (operands: readonly Evaluate[]) => Evaluate,
   { stopsAt = () => false, prepare }: StrictOptions = {},
 ): Plan {
   if (prepare === undefined && operands.every(isAtOnce)) {
@@ -112,11 +112,11 @@ export function planStrict(
   let values: CelResult[] = [];
   const run = make(operands.map((_, i) => () => values[i] ?? null));
   return {
-    *inPieces(context) {
+    *resumable(context) {
       const found: CelResult[] = [];
       for (const [i, operand] of operands.entries()) {
         const value =
-          operand.run === undefined ? yield* operand.inPieces(context) : operand.run(context);
+          operand.run === undefined ? yield* operand.resumable(context) : operand.run(context);
         found.push(value);
         if (stopsAt(value, i)) break;
       }
@@ -135,14 +135,18 @@ export function planStrict(
 /** The same of a node with one operand. */
 export function planUnary(
   operand: Plan,
-  make: (operand: Run) => Run,
+  make: (operand: Evaluate) => Evaluate,
   options?: StrictOptions,
 ): Plan {
-  return planStrict([operand], ([run]) => make(run as Run), options);
+  return planStrict([operand], ([run]) => make(run as Evaluate), options);
 }
 
-export function planBinary(left: Plan, right: Plan, make: (left: Run, right: Run) => Run): Plan {
-  return planStrict([left, right], ([a, b]) => make(a as Run, b as Run));
+export function planBinary(
+  left: Plan,
+  right: Plan,
+  make: (left: Evaluate, right: Evaluate) => Evaluate,
+): Plan {
+  return planStrict([left, right], ([a, b]) => make(a as Evaluate, b as Evaluate));
 }
 
 export function isAtOnce(plan: Plan): plan is PlanAtOnce {
@@ -151,7 +155,7 @@ export function isAtOnce(plan: Plan): plan is PlanAtOnce {
 
 /** The value of a node of either kind. */
 export function* evaluate(plan: Plan, context: EvalContext): Resumable<CelResult> {
-  return plan.run === undefined ? yield* plan.inPieces(context) : plan.run(context);
+  return plan.run === undefined ? yield* plan.resumable(context) : plan.run(context);
 }
 
 /** The placeholder for the value of a node that was not evaluated. */
@@ -175,7 +179,7 @@ export function planGuarded(
     };
   }
   return {
-    *inPieces(context) {
+    *resumable(context) {
       const value = yield* evaluate(condition, context);
       return value === true ? yield* evaluate(plan, context) : otherwise(value);
     },

@@ -46,7 +46,7 @@ export class Program {
   constructor(checked: CheckedExpr, environment: Environment) {
     this.checked = checked;
     this.#planned = planProgram(checked, environment);
-    this.isLong = this.#planned.plan.inPieces !== undefined;
+    this.isLong = this.#planned.plan.resumable !== undefined;
     this.#declarations = this.#planned.variables.map((name) => environment.variables.get(name));
   }
 
@@ -61,7 +61,7 @@ export class Program {
 
   evaluate(activation: Activation, budget: Budget = {}): Evaluation {
     const { run } = this.#planned.plan;
-    if (run === undefined) return runSync(this.evaluateInPieces(activation, budget));
+    if (run === undefined) return runSync(this.evaluateResumable(activation, budget));
     const context = this.#context(activation, budget);
     try {
       const result = withStepCounter(context, run);
@@ -72,12 +72,12 @@ export class Program {
   }
 
   /** The same, resumably. */
-  *evaluateInPieces(activation: Activation, budget: Budget = {}): Resumable<Evaluation> {
-    const { inPieces } = this.#planned.plan;
-    if (inPieces === undefined) return this.evaluate(activation, budget);
+  *evaluateResumable(activation: Activation, budget: Budget = {}): Resumable<Evaluation> {
+    const { resumable } = this.#planned.plan;
+    if (resumable === undefined) return this.evaluate(activation, budget);
     const context = this.#context(activation, budget);
     try {
-      const result = yield* countedResumable(context, inPieces(context));
+      const result = yield* countedResumable(context, resumable(context));
       return { result, ...context.spent, cancelled: undefined };
     } catch (error) {
       return cancelled(context, error);

@@ -54,7 +54,7 @@ describe("evaluating an expression with loops", () => {
   for (const [text, result] of places) {
     it(`rests in ${text}`, () => {
       const program = programOf(text);
-      const work = program.evaluateInPieces({ list });
+      const work = program.evaluateResumable({ list });
       let pieces = 1;
       let next = work.next();
       for (; next.done !== true; next = work.next()) pieces++;
@@ -70,7 +70,7 @@ describe("evaluating an expression with loops", () => {
     const keys = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, i]));
     const program = programOf("list.all(k, list.all(j, list[k] == list[j] || true))");
     const alone = program.evaluate({ list: keys });
-    const under = [1, 2, 3].map(() => program.evaluateInPieces({ list: keys }));
+    const under = [1, 2, 3].map(() => program.evaluateResumable({ list: keys }));
     const ended = new Set<number>();
     for (let round = 0; ended.size < under.length; round++) {
       assert.ok(round < 10_000);

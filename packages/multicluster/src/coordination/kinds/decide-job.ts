@@ -22,7 +22,7 @@ import {
 } from "../decide.ts";
 import type { ClusterStep } from "../next-placement-record.ts";
 import type { ScaledCluster } from "../placement-events.ts";
-import { placeInSingleCluster, type SingleClusterPlacement } from "../single-cluster.ts";
+import { assignSingleCluster, type SingleClusterPlacement } from "../single-cluster.ts";
 import { eligibleClusters } from "../stepper/assign-replicas.ts";
 import { isToBeDrained } from "../stepper/cluster-share.ts";
 import { distribute } from "../stepper/distribute.ts";
@@ -39,7 +39,7 @@ interface JobCopy {
 export function decideJob(input: DecideInput): Decision {
   const { parent, copies } = input;
   const { places: open, assessment, total, problem } = evaluateClusters(input);
-  const { clusters, migration } = placeInSingleCluster(open, input, withEviction);
+  const { clusters, migration } = assignSingleCluster(open, input, withEviction);
   const all = copies.map((object): JobCopy => {
     const cluster = assignedCluster(object.metadata.labels) ?? "";
     return { object, cluster, evaluated: clusters.find(({ name }) => name === cluster) };

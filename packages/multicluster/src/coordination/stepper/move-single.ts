@@ -118,7 +118,7 @@ function copyOfShare(shares: readonly ClusterShare[], name: string): ClusterCopy
  * For workloads that run to completion: a Draining cluster keeps a running copy, and no other
  * cluster starts it.
  */
-export function finishInPlace<Input extends SingleInput>(input: Input): Input {
+export function finishWithoutMove<Input extends SingleInput>(input: Input): Input {
   const isBusy = ({ state, copy }: ClusterShare) =>
     state === "Draining" && (copy?.available ?? 0) > 0;
   const clusters = input.clusters.map(

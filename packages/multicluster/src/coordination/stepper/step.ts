@@ -41,7 +41,7 @@ import {
 } from "./move-machine.ts";
 import { moveOrdinals, type OrdinalOptions } from "./move-ordinals.ts";
 import { lowerFrozen, moveReplicas } from "./move-replicas.ts";
-import { finishInPlace, moveSingle } from "./move-single.ts";
+import { finishWithoutMove, moveSingle } from "./move-single.ts";
 import type { Plan, ProposedStep } from "./plan.ts";
 
 export interface StepInput extends PlanInput {
@@ -73,7 +73,7 @@ function proposeOne(input: StepInput, capabilities: StepCapabilities): ProposedS
   if (capabilities.unit === "Ordinal") return moveOrdinals(input);
   if (capabilities.unit === "Everywhere") return copyEverywhereStep(input);
   const { mayRest, finishesInPlace } = capabilities;
-  return moveSingle(finishesInPlace ? finishInPlace(input) : input, mayRest);
+  return moveSingle(finishesInPlace ? finishWithoutMove(input) : input, mayRest);
 }
 
 /** Treats Draining clusters as Cordoned, and starts no migration. */

@@ -19,7 +19,7 @@ import {
   type Workload,
 } from "../coordination/index.ts";
 import { type PlannedUser, predictVolumeRefusals, type RefusedClaim } from "../volumes/index.ts";
-import { SettlingClaims } from "./settling-claims.ts";
+import { ConvergingClaims } from "./converging-claims.ts";
 import {
   type EvaluationTime,
   type SnapshotWorkload,
@@ -28,7 +28,7 @@ import {
   withRecord,
 } from "./workspace-snapshot.ts";
 
-export interface SettledWorkload {
+export interface ConvergedWorkload {
   readonly workload: SnapshotWorkload;
   /** The replicas at rest, by cluster, without those of Unreachable clusters. */
   readonly shares: ReadonlyMap<string, number>;
@@ -43,17 +43,17 @@ export interface SettledWorkload {
 /** Each ordinal of a StatefulSet takes three rounds. */
 const roundsMax = 3000;
 
-export function* settle(
+export function* converge(
   snapshot: WorkspaceSnapshot,
   evaluationTime: EvaluationTime,
-): Resumable<readonly SettledWorkload[]> {
-  const settling = new Settling(snapshot, evaluationTime);
-  const all = [...settling.workloads];
+): Resumable<readonly ConvergedWorkload[]> {
+  const convergence = new Convergence(snapshot, evaluationTime);
+  const all = [...convergence.workloads];
   let round = all;
   for (let rounds = 0; rounds < roundsMax; rounds++) {
-    const changed: SettlingWorkload[] = [];
+    const changed: ConvergingWorkload[] = [];
     for (const workload of round) {
-      if (settling.step(workload)) changed.push(workload);
+      if (convergence.step(workload)) changed.push(workload);
       yield;
     }
     if (changed.length === 0 && round === all) break;
@@ -65,10 +65,10 @@ export function* settle(
       changed.every(({ first }) => first.strategy.capabilities.unit === "Ordinal");
     round = onlyOrdinals ? changed : all;
   }
-  return all.map((workload) => settling.resultOf(workload));
+  return all.map((workload) => convergence.resultOf(workload));
 }
 
-interface SettlingWorkload {
+interface ConvergingWorkload {
   readonly id: string;
   readonly first: SnapshotWorkload;
   now: SnapshotWorkload;
@@ -87,17 +87,17 @@ export function withoutTrafficHolds(copy: Workload): Workload {
   return { ...copy, metadata: { ...copy.metadata, annotations: own } };
 }
 
-class Settling {
-  readonly workloads: readonly SettlingWorkload[];
+class Convergence {
+  readonly workloads: readonly ConvergingWorkload[];
   readonly #snapshot: WorkspaceSnapshot;
   readonly #decisions: WorkspaceDecisions;
-  readonly #claims: SettlingClaims;
+  readonly #claims: ConvergingClaims;
   readonly #strategies = new Map<Strategy, Strategy>();
 
   constructor(snapshot: WorkspaceSnapshot, evaluationTime: EvaluationTime) {
     this.#snapshot = { ...snapshot, targets: snapshot.targets.map(withoutDrainBudget) };
     this.#decisions = new WorkspaceDecisions(this.#snapshot, evaluationTime);
-    this.#claims = new SettlingClaims(this.#snapshot);
+    this.#claims = new ConvergingClaims(this.#snapshot);
     this.workloads = this.#decisions.inOrder().map((first) => {
       const copies = first.copies
         .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -109,7 +109,7 @@ class Settling {
   }
 
   /** Returns whether the decision changes anything. */
-  step(workload: SettlingWorkload): boolean {
+  step(workload: ConvergingWorkload): boolean {
     const { now } = workload;
     const strategy = this.#availableAtOnce(now.strategy);
     const related = this.#claims.inNamespaceOf(now.workload);
@@ -126,8 +126,8 @@ class Settling {
     return copies !== now.copies || !isSameDecision(now.placement?.status, decision.record);
   }
 
-  resultOf({ first, now, decision, rejectedBy }: SettlingWorkload): SettledWorkload {
-    if (decision === undefined) throw new Error("a settled workload has a decision");
+  resultOf({ first, now, decision, rejectedBy }: ConvergingWorkload): ConvergedWorkload {
+    if (decision === undefined) throw new Error("a converged workload has a decision");
     if (!isStepped(now)) {
       const shares = rejectedBy.length > 0 ? currentShares(first) : decision.plan.goal;
       return { workload: first, shares, decision, rejectedBy, leftBehind: [] };

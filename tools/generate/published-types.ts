@@ -1,22 +1,22 @@
 /** What the published files say together: messages with their fields, and the resources. */
 import type { GoField, GoStruct, GoStructs } from "./read-go.ts";
 import type {
-  DefinitionFacts,
+  DefinitionInfo,
   Definitions,
   GroupVersionKind,
-  PropertyFacts,
-  ResourceFacts,
+  PropertyInfo,
+  ResourceInfo,
 } from "./read-openapi.ts";
 import type { ProtoField, ProtoMessages } from "./read-proto.ts";
 
-export type TypeFacts =
+export type TypeInfo =
   | { readonly kind: "scalar"; readonly scalar: string; readonly isZeroless: boolean }
   | { readonly kind: "message"; readonly name: string; readonly isGranular: boolean }
   | { readonly kind: "union"; readonly name: string; readonly members: readonly UnionMember[] }
-  | { readonly kind: "map"; readonly values: TypeFacts; readonly isAtomic: boolean }
-  | { readonly kind: "list"; readonly items: TypeFacts; readonly list: ListFacts };
+  | { readonly kind: "map"; readonly values: TypeInfo; readonly isAtomic: boolean }
+  | { readonly kind: "list"; readonly items: TypeInfo; readonly list: ListInfo };
 
-export interface ListFacts {
+export interface ListInfo {
   readonly type: "atomic" | "set" | "map";
   readonly keys: readonly string[];
   /** The merge key of a strategic merge patch, empty for a list of scalars; absent: it replaces. */
@@ -28,22 +28,22 @@ export interface UnionMember {
   readonly number: number;
 }
 
-export interface FieldFacts {
+export interface FieldInfo {
   /** Empty for an embedded struct, whose members JSON has in the outer object. */
   readonly name: string;
   readonly number: number;
-  readonly type: TypeFacts;
+  readonly type: TypeInfo;
   readonly isRequired: boolean;
   readonly keepsEmpty: boolean;
   /** A Go struct that is no pointer: every object has one. */
   readonly isValue: boolean;
 }
 
-export interface MessageFacts {
+export interface MessageInfo {
   /** The full name in protobuf. */
   readonly name: string;
   readonly isAtomic: boolean;
-  readonly fields: readonly FieldFacts[];
+  readonly fields: readonly FieldInfo[];
 }
 
 export interface PublishedFiles {
@@ -51,7 +51,7 @@ export interface PublishedFiles {
   /** Package of protobuf → its structs. */
   readonly structs: ReadonlyMap<string, GoStructs>;
   readonly definitions: Definitions;
-  readonly resources: readonly ResourceFacts[];
+  readonly resources: readonly ResourceInfo[];
 }
 
 const machinery = "k8s.io.apimachinery.pkg";
@@ -59,7 +59,7 @@ const machinery = "k8s.io.apimachinery.pkg";
 export const metaPackage = `${machinery}.apis.meta.v1`;
 
 /** Numbers that no message uses: protobuf has these two in the envelope of an object. */
-const typeMetaFields: readonly FieldFacts[] = [
+const typeMetaFields: readonly FieldInfo[] = [
   ["apiVersion", 101] as const,
   ["kind", 102] as const,
 ].map(([name, number]) => ({
@@ -98,9 +98,9 @@ export function shortName(protoName: string): string {
   return protoName.slice(protoName.lastIndexOf(".") + 1);
 }
 
-export class Facts {
+export class PublishedTypes {
   readonly #files: PublishedFiles;
-  readonly #known = new Map<string, MessageFacts>();
+  readonly #known = new Map<string, MessageInfo>();
   /** Messages that occur in others than lists of themselves. */
   readonly #referred = new Set<string>();
   /** Kind → the name of its message. */
@@ -130,13 +130,13 @@ export class Facts {
     return this.#kinds.get(kindText(kind));
   }
 
-  get resources(): readonly ResourceFacts[] {
+  get resources(): readonly ResourceInfo[] {
     return this.#files.resources;
   }
 
   /** The message and every message that it refers to, itself first. */
-  reach(name: string): readonly MessageFacts[] {
-    const reached = new Map<string, MessageFacts>();
+  reach(name: string): readonly MessageInfo[] {
+    const reached = new Map<string, MessageInfo>();
     const open = [name];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       if (reached.has(next)) continue;
@@ -147,16 +147,16 @@ export class Facts {
     return [...reached.values()];
   }
 
-  message(name: string): MessageFacts {
-    let facts = this.#known.get(name);
-    if (facts === undefined) {
-      facts = this.#read(name);
-      this.#known.set(name, facts);
+  message(name: string): MessageInfo {
+    let types = this.#known.get(name);
+    if (types === undefined) {
+      types = this.#read(name);
+      this.#known.set(name, types);
     }
-    return facts;
+    return types;
   }
 
-  #read(name: string): MessageFacts {
+  #read(name: string): MessageInfo {
     const fields = this.#files.messages.get(name);
     if (fields === undefined) throw new Error(`no protobuf file has the message ${name}`);
     const definition = this.#definition(name);
@@ -190,7 +190,7 @@ export class Facts {
   }
 
   /** A struct that is only embedded has no definition: the outer one has its members. */
-  #definition(name: string): DefinitionFacts | undefined {
+  #definition(name: string): DefinitionInfo | undefined {
     const own = this.#files.definitions[definitionName(name)];
     const outer = this.#outer.get(name);
     return own ?? (outer === undefined ? undefined : this.#definition(outer));
@@ -212,7 +212,7 @@ export class Facts {
     return found;
   }
 
-  #type(field: ProtoField, go: GoField, property: PropertyFacts): TypeFacts {
+  #type(field: ProtoField, go: GoField, property: PropertyInfo): TypeInfo {
     const isZeroless = field.label === "one" && go.omitsEmpty && !go.isPointer;
     const mapType = property["x-kubernetes-map-type"];
     const one = this.#single(field.type, isZeroless, mapType === "granular");
@@ -226,7 +226,7 @@ export class Facts {
     }
   }
 
-  #single(type: string, isZeroless: boolean, isGranular: boolean): TypeFacts {
+  #single(type: string, isZeroless: boolean, isGranular: boolean): TypeInfo {
     const scalar = scalarMessages.get(type);
     if (scalar !== undefined) return { kind: "scalar", scalar, isZeroless: false };
     if (!type.includes(".")) {
@@ -241,7 +241,7 @@ export class Facts {
     return { kind: "message", name: type, isGranular };
   }
 
-  #namedList(type: string): TypeFacts {
+  #namedList(type: string): TypeInfo {
     const [items, ...more] = this.#files.messages.get(type) ?? [];
     if (items?.label !== "list" || more.length > 0) {
       throw new Error(`no Go struct is found for the message ${type}`);
@@ -250,7 +250,7 @@ export class Facts {
   }
 
   /** Protobuf has a member for each form of the value, JSON has the value. */
-  #union(type: string): TypeFacts {
+  #union(type: string): TypeInfo {
     let name = "";
     const members = (this.#files.messages.get(type) ?? []).map((field): UnionMember => {
       if (field.type === "bool") return { role: "flag", number: field.number };
@@ -266,7 +266,7 @@ function kindText({ group, version, kind }: GroupVersionKind): string {
   return `${group}/${version}/${kind}`;
 }
 
-function listFacts(property: PropertyFacts): ListFacts {
+function listFacts(property: PropertyInfo): ListInfo {
   const strategies = property["x-kubernetes-patch-strategy"]?.split(",") ?? [];
   return {
     type: property["x-kubernetes-list-type"] ?? "atomic",
@@ -277,7 +277,7 @@ function listFacts(property: PropertyFacts): ListFacts {
   };
 }
 
-function messagesIn(type: TypeFacts): readonly string[] {
+function messagesIn(type: TypeInfo): readonly string[] {
   switch (type.kind) {
     case "message":
     case "union":

@@ -1,5 +1,5 @@
 /**
- * A world: a control plane, physical clusters, the network between them and one simulated time, all
+ * A system: a control plane, physical clusters, the network between them and one simulated time, all
  * in this process and all decided by a seed.
  */
 import type { ServerLog } from "@kcp-ts/apiserver";
@@ -22,7 +22,7 @@ import { type LinkQuality, perfectQuality, SimulatedLink } from "./simulated-net
 import { withThinOpenApi } from "./thin-openapi.ts";
 import type { Trace } from "./trace.ts";
 
-export interface WorldOptions {
+export interface SimulatedSystemOptions {
   readonly seed: number;
   readonly trace: Trace;
   readonly clusters: readonly string[];
@@ -30,7 +30,7 @@ export interface WorldOptions {
   readonly stopDelayMs?: number | undefined;
   /** What the disk of the control plane has at the start, and when that is. */
   readonly image?: DiskImage | undefined;
-  /** A defect that the program gets in this world. */
+  /** A defect that the program gets in this system. */
   readonly defect?: PlantedDefect | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface DiskImage {
   readonly atMs: number;
 }
 
-export interface WorldCluster {
+export interface SystemCluster {
   readonly name: string;
   readonly cluster: SimulatedCluster;
   readonly observer: ClusterObserver;
@@ -66,10 +66,10 @@ const syncedResources = [
 
 const uninstallMs = 30_000;
 
-export class World {
+export class SimulatedSystem {
   readonly loop = new SimulatedEventLoop();
   readonly trace: Trace;
-  readonly clusters = new Map<string, WorldCluster>();
+  readonly clusters = new Map<string, SystemCluster>();
   /** Called after every change in a cluster. */
   onClusterChange: () => void = () => {};
   /** Called for every write of the control plane to its disk. */
@@ -94,32 +94,32 @@ export class World {
 
   readonly #defect: PlantedDefect | undefined;
 
-  private constructor({ seed, trace, defect }: WorldOptions) {
+  private constructor({ seed, trace, defect }: SimulatedSystemOptions) {
     this.#defect = defect;
     this.#random = new SeededRandom(seed);
     this.trace = trace;
   }
 
-  static async start(options: WorldOptions): Promise<World> {
+  static async start(options: SimulatedSystemOptions): Promise<SimulatedSystem> {
     await alignProcessState();
-    const world = new World(options);
+    const system = new SimulatedSystem(options);
     resetGlobals({
-      random: world.#random.fork(),
-      schedule: (delayMs, callback) => world.loop.schedule(delayMs, callback),
+      random: system.#random.fork(),
+      schedule: (delayMs, callback) => system.loop.schedule(delayMs, callback),
     });
     const { image } = options;
-    if (image !== undefined) await world.#load(image);
-    for (const name of options.clusters) await world.#addCluster(name, options.stopDelayMs ?? 500);
-    const starting = world.#startProcess();
-    await world.loop.until(starting);
-    return world;
+    if (image !== undefined) await system.#load(image);
+    for (const name of options.clusters) await system.#addCluster(name, options.stopDelayMs ?? 500);
+    const starting = system.#startProcess();
+    await system.loop.until(starting);
+    return system;
   }
 
   get nowMs(): number {
     return this.loop.nowMs;
   }
 
-  /** What a later world may start from. */
+  /** What a later system may start from. */
   get image(): DiskImage {
     return { writes: this.writes, atMs: this.nowMs };
   }
@@ -148,7 +148,7 @@ export class World {
     }
   }
 
-  /** The same, running the world until there is a response. */
+  /** The same, running the system until there is a response. */
   askNow<Result>(
     tenant: string,
     body: (client: Client) => Promise<Result>,
@@ -188,7 +188,7 @@ export class World {
 
   #runAgent(key: string, identity: AgentIdentity): void {
     const { name } = identity.target;
-    const { cluster } = this.clusters.get(name) as WorldCluster;
+    const { cluster } = this.clusters.get(name) as SystemCluster;
     const toPlane = this.#link(name);
     const toCluster = this.#link(`${name} inside`);
     const agent = new AgentProcess({
@@ -266,7 +266,7 @@ export class World {
     for (const link of this.#links) link.mend();
   }
 
-  /** Nothing of this world runs on. */
+  /** Nothing of this system runs on. */
   async end(): Promise<void> {
     this.#process?.end();
     for (const agent of this.#agents.values()) agent.end();

@@ -1,7 +1,7 @@
-/** Runs a world until it writes nothing any more but what it always writes. */
+/** Runs a system until it writes nothing any more but what it always writes. */
 import type { Write } from "@kcp-ts/apiserver/storage";
 import { BrokenLaw } from "./laws.ts";
-import type { World } from "./world.ts";
+import type { SimulatedSystem } from "./simulated-system.ts";
 
 const settlesWithinMs = 1_200_000;
 
@@ -17,25 +17,25 @@ export function isWriteToCluster(link: string, method: string, path: string): bo
 
 export class WriteLog {
   readonly entries: { readonly atMs: number; readonly what: string }[] = [];
-  readonly #world: World;
-  readonly #before: Pick<World, "onCommit" | "onRequest">;
+  readonly #system: SimulatedSystem;
+  readonly #before: Pick<SimulatedSystem, "onCommit" | "onRequest">;
 
-  constructor(world: World) {
-    this.#world = world;
-    const { onCommit, onRequest } = world;
+  constructor(system: SimulatedSystem) {
+    this.#system = system;
+    const { onCommit, onRequest } = system;
     this.#before = { onCommit, onRequest };
-    world.onCommit = (write) => {
+    system.onCommit = (write) => {
       onCommit(write);
       if (isDecision(write)) this.#note(write.key);
     };
-    world.onRequest = (link, method, path, status) => {
+    system.onRequest = (link, method, path, status) => {
       onRequest(link, method, path, status);
       if (isWriteToCluster(link, method, path)) this.#note(`${link} ${method} ${path} ${status}`);
     };
   }
 
   #note(what: string): void {
-    this.entries.push({ atMs: this.#world.nowMs, what });
+    this.entries.push({ atMs: this.#system.nowMs, what });
   }
 
   get lastAtMs(): number | undefined {
@@ -43,7 +43,7 @@ export class WriteLog {
   }
 
   stop(): void {
-    Object.assign(this.#world, this.#before);
+    Object.assign(this.#system, this.#before);
   }
 
   /** The most frequent writes since a time. */
@@ -56,20 +56,24 @@ export class WriteLog {
   }
 }
 
-export async function settle(world: World, quietMs: number, isOver: () => boolean): Promise<void> {
-  const log = new WriteLog(world);
-  const beganAtMs = world.nowMs;
+export async function converge(
+  system: SimulatedSystem,
+  quietMs: number,
+  isOver: () => boolean,
+): Promise<void> {
+  const log = new WriteLog(system);
+  const beganAtMs = system.nowMs;
   try {
     for (;;) {
       const sinceMs = log.lastAtMs ?? beganAtMs;
-      const leftMs = sinceMs + quietMs - world.nowMs;
+      const leftMs = sinceMs + quietMs - system.nowMs;
       if (leftMs <= 0) return;
-      if (world.nowMs - beganAtMs > settlesWithinMs)
+      if (system.nowMs - beganAtMs > settlesWithinMs)
         throw new BrokenLaw(
           "settles",
-          `the world still changes after ${settlesWithinMs / 60_000} minutes: ${log.summary(world.nowMs - 150_000)}`,
+          `the system still changes after ${settlesWithinMs / 60_000} minutes: ${log.summary(system.nowMs - 150_000)}`,
         );
-      if (await world.loop.runUntil(leftMs, isOver)) return;
+      if (await system.loop.runUntil(leftMs, isOver)) return;
     }
   } finally {
     log.stop();

@@ -1,5 +1,5 @@
 /**
- * The PersistentVolumeClaims of StatefulSets while a snapshot settles: a claim that an ordinal
+ * The PersistentVolumeClaims of StatefulSets while a snapshot converges: a claim that an ordinal
  * requests in another cluster is bound there, or its migration is rejected with the reason that the
  * volumes would give.
  */
@@ -21,7 +21,7 @@ import type { SnapshotWorkload, WorkspaceSnapshot } from "./workspace-snapshot.t
 
 type Claim = Storage["claims"][number];
 
-export class SettlingClaims {
+export class ConvergingClaims {
   readonly #snapshot: WorkspaceSnapshot;
   /** By namespace, and within it by name. */
   readonly #claims = new Map<string, Map<string, Claim>>();

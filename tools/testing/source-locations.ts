@@ -12,19 +12,19 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 /** The same text; places whose file has no map stay as they are. */
 export function inSources(text: string): string {
   return text.replaceAll(compiledPlace, (whole, file: string, line: string, column: string) => {
-    const place = sourcePlace({ file, line: Number(line), column: Number(column) });
+    const place = sourceLocation({ file, line: Number(line), column: Number(column) });
     return place === undefined ? whole : `${place.file}:${place.line}:${place.column}`;
   });
 }
 
-export interface Place {
+export interface SourceLocation {
   readonly file: string;
   /** From one on, both. */
   readonly line: number;
   readonly column: number;
 }
 
-export function sourcePlace({ file, line, column }: Place): Place | undefined {
+export function sourceLocation({ file, line, column }: SourceLocation): SourceLocation | undefined {
   const entry = mapOf(file)?.findEntry(line - 1, column - 1);
   if (entry === undefined || !("originalSource" in entry)) return undefined;
   return {

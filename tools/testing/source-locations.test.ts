@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { inSources } from "./source-places.ts";
+import { inSources } from "./source-locations.ts";
 
-const source = fileURLToPath(new URL("../../testing/source-places.test.ts", import.meta.url));
+const source = fileURLToPath(new URL("../../testing/source-locations.test.ts", import.meta.url));
 
 function thrown(): Error {
   return new Error("here"); // The line that the test below looks for.
@@ -14,7 +14,7 @@ describe("places in stack traces", () => {
     const stack = inSources(thrown().stack ?? "");
     assert.match(stack, /^Error: here\n/);
     assert.ok(stack.includes(`${source}:9:10`), stack);
-    assert.doesNotMatch(stack, /source-places\.test\.js/);
+    assert.doesNotMatch(stack, /source-locations\.test\.js/);
   });
 
   it("stay as they are where there is no map", () => {
