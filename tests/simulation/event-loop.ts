@@ -1,6 +1,6 @@
 /**
- * The simulated event loop: one queue of timers for all processes of a system, and a time that moves
- * to the next timer when nothing else is left to do.
+ * The simulated event loop: one queue of timers for all processes of a simulated system, and a time
+ * that moves to the next timer when nothing else is left to do.
  *
  * Promises and turns of the event loop run on the real one: their order does not depend on time,
  * because nothing in a simulation waits for a socket, a file or a thread.

@@ -14,8 +14,8 @@ export interface ExpectedDrain {
 }
 
 /**
- * Asks for the plan of a drain, in a system at rest. A plan does not know what admission refuses, so
- * nothing is expected in a namespace with a quota.
+ * Requests the plan of a drain, in a system at rest. A plan does not know what admission refuses,
+ * so nothing is expected in a namespace with a quota.
  */
 export async function expectDrain(
   system: SimulatedSystem,

@@ -1,7 +1,7 @@
 /**
- * Defects that are planted into a system, to show that its laws catch them. Each changes what passes
- * between the controllers and their server, or which cluster a connection reaches, as a program
- * with that defect would: product code has no switch for it.
+ * Defects that are planted into a simulated system, to show that its laws catch them. Each changes
+ * what passes between the controllers and their server, or which cluster a connection reaches, as a
+ * program with that defect would: product code has no switch for it.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {

@@ -1,6 +1,7 @@
 /**
- * What happens in a system: the number of clusters, and a list of steps of users, administrators and
- * faults. A scenario is drawn from a seed before it runs, so that steps can be left out of it.
+ * What happens in a simulated system: the number of clusters, and a list of steps of users,
+ * administrators and faults. A scenario is drawn from a seed before it runs, so that steps can be
+ * left out of it.
  */
 import { SeededRandom } from "@kcp-ts/testkit";
 

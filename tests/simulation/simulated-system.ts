@@ -1,6 +1,6 @@
 /**
- * A system: a control plane, physical clusters, the network between them and one simulated time, all
- * in this process and all decided by a seed.
+ * A simulated system: a control plane, physical clusters, the network between them and one
+ * simulated time, all in this process and all decided by a seed.
  */
 import type { ServerLog } from "@kcp-ts/apiserver";
 import type { Write } from "@kcp-ts/apiserver/storage";

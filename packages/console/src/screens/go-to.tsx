@@ -7,7 +7,7 @@ import { Dialog } from "../elements/index.ts";
 import { useResource, useResources } from "../live/index.ts";
 import { formatRoute, type Route } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
-import { joined, matching, type Place, spelled, startOf } from "./places.ts";
+import { joined, matching, type SearchResult, spelled, startOf } from "./places.ts";
 import { type Named, type Names, useNames } from "./use-names.ts";
 
 interface GoToProps {
@@ -34,7 +34,7 @@ export function GoTo({ place, onClose, onGo }: GoToProps) {
   const found = joined(exact, matching(candidates, ({ title }) => title, typed).shown);
   const count = ofGroups.reduce((sum, one) => sum + one.count, ofPages.count);
   const at = Math.min(selected, found.length - 1);
-  const go = (one: Place | undefined) => {
+  const go = (one: SearchResult | undefined) => {
     if (one === undefined) return;
     onClose();
     onGo(one.address);
@@ -81,7 +81,7 @@ export function GoTo({ place, onClose, onGo }: GoToProps) {
   );
 }
 
-function workspacePlace(path: string): Place {
+function workspaceResult(path: string): SearchResult {
   const address = formatRoute({ screen: "workspace", cluster: path });
   return { kind: "workspace", title: path, address };
 }
@@ -91,7 +91,7 @@ function objectNameOf({ resource, group }: ApiResource): string {
 }
 
 /** Pages, actions and kinds of the current workspace: there are few of them. */
-function usePages({ cluster }: Route): readonly Place[] {
+function usePages({ cluster }: Route): readonly SearchResult[] {
   const kinds = useResources(useSession().clientIn(cluster)).result ?? [];
   const pages = ["clusters", "placements", "sharing", "access", "usage", "audit"] as const;
   const query = { do: "create" };
@@ -124,7 +124,7 @@ interface Group {
   /** Whether the text begins to spell one of them. */
   readonly isBegun?: boolean;
   readonly titleOf: (named: Named) => string;
-  readonly placeOf: (named: Named) => Place;
+  readonly placeOf: (named: Named) => SearchResult;
 }
 
 function isWhole({ remaining, isLoading, error }: Names): boolean {
@@ -151,11 +151,11 @@ function useGroups(cluster: string, typed: string): readonly Group[] {
     names,
     isBegun: parent === path,
     titleOf: ({ name }) => `${path}:${name}`,
-    placeOf: ({ name }) => workspacePlace(`${path}:${name}`),
+    placeOf: ({ name }) => workspaceResult(`${path}:${name}`),
   });
   const objectTitle = ({ namespace: own, name }: Named) =>
     [kind, own, name].filter(Boolean).join("/");
-  const targetPlace = (title: string, name: string, query: Route["query"] = {}): Place => ({
+  const targetPlace = (title: string, name: string, query: Route["query"] = {}): SearchResult => ({
     kind: title === name ? "cluster" : "action",
     title,
     address: formatRoute({ screen: "cluster", cluster, name, query }),

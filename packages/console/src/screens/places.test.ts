@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { joined, matching, type Place, spelled, startOf } from "./places.ts";
+import { joined, matching, type SearchResult, spelled, startOf } from "./places.ts";
 
-const place = (title: string): Place => ({ kind: "object", title, address: `/${title}` });
-const found = (places: readonly Place[], text: string) =>
+const place = (title: string): SearchResult => ({ kind: "object", title, address: `/${title}` });
+const found = (places: readonly SearchResult[], text: string) =>
   matching(places, ({ title }) => title, text).shown.map(({ title }) => title);
 
 describe("the places of the go-to box", () => {

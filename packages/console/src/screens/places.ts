@@ -1,7 +1,7 @@
 /** Places that a text may mean. Pure. */
 import { formatRoute } from "../navigation/index.ts";
 
-export interface Place {
+export interface SearchResult {
   readonly kind: string;
   readonly title: string;
   readonly address: string;
@@ -37,7 +37,7 @@ export function matching<Item>(
 }
 
 /** What is spelled first, and each place once. */
-export function joined(...places: readonly (readonly Place[])[]): readonly Place[] {
+export function joined(...places: readonly (readonly SearchResult[])[]): readonly SearchResult[] {
   const addresses = new Set<string>();
   return places
     .flat()
@@ -71,7 +71,7 @@ export function startOf(text: string): Start {
 }
 
 /** `root:org`, `deployment/web` and `deployment/shop/web` are places without being looked up. */
-export function spelled(text: string, cluster: string): readonly Place[] {
+export function spelled(text: string, cluster: string): readonly SearchResult[] {
   const [kind, ...rest] = text.split("/");
   const name = rest.at(-1);
   if (kind && name && rest.length <= 2) {

@@ -1,5 +1,5 @@
 /** What an OpenAPI document says about a place in an object. Pure. */
-import type { YamlPlace } from "./yaml-place.ts";
+import type { YamlPosition } from "./yaml-place.ts";
 
 export interface Schema {
   readonly $ref?: string;
@@ -56,7 +56,7 @@ export class KindSchema {
 
   /** What may be written in front of the cursor, and begins with what is there. */
   suggestionsAt(
-    { parents, key, isValue, siblings, indent }: YamlPlace,
+    { parents, key, isValue, siblings, indent }: YamlPosition,
     typed: string,
   ): readonly Suggestion[] {
     if (isValue) {
@@ -83,7 +83,7 @@ export class KindSchema {
       .sort((a, b) => Number(b.isRequired) - Number(a.isRequired) || (a.label < b.label ? -1 : 1));
   }
 
-  helpAt({ parents, key }: YamlPlace): Help | undefined {
+  helpAt({ parents, key }: YamlPosition): Help | undefined {
     const path = key === "" ? parents : [...parents, key];
     const parent = this.#at(path.slice(0, -1));
     const last = path.at(-1);

@@ -8,7 +8,7 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLoaded } from "../live/index.ts";
 import { type Help, KindSchema, type OpenApiDocument, type Suggestion } from "./schema-help.ts";
-import { placeAt } from "./yaml-place.ts";
+import { positionAt } from "./yaml-place.ts";
 
 interface YamlFieldProps {
   readonly client: Client;
@@ -57,11 +57,11 @@ export function YamlField({ client, kind, label, value, onChange }: YamlFieldPro
   }, [value]);
   const explain = (offset: number) => {
     const end = value.indexOf("\n", offset);
-    setHelp(schema?.helpAt(placeAt(value, end === -1 ? value.length : end)));
+    setHelp(schema?.helpAt(positionAt(value, end === -1 ? value.length : end)));
   };
   const offer = () => {
     const end = area.current?.selectionStart ?? 0;
-    const place = placeAt(value, end);
+    const place = positionAt(value, end);
     const typed = value.slice(place.start, end);
     const suggestions = schema?.suggestionsAt(place, typed).slice(0, shownMax) ?? [];
     setOffered({ suggestions, selected: 0, start: place.start, end });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { KindSchema } from "./schema-help.ts";
-import { placeAt } from "./yaml-place.ts";
+import { positionAt } from "./yaml-place.ts";
 
 /** The cursor is at the bar. */
 const at = (text: string) => {
   const offset = text.indexOf("|");
-  return { text: text.replace("|", ""), place: placeAt(text.replace("|", ""), offset) };
+  return { text: text.replace("|", ""), place: positionAt(text.replace("|", ""), offset) };
 };
 const parents = (text: string) => at(text).place.parents.join(".");
 

@@ -2,7 +2,7 @@
  * Where in a document a cursor is, by indentation. Pure, and for text that is being written: the
  * server reads the YAML, this only helps to write it.
  */
-export interface YamlPlace {
+export interface YamlPosition {
   /** Keys from the root to the object of this line; `[]` is an item of a list. */
   readonly parents: readonly string[];
   /** The key of this line, or as much of it as is in front of the cursor. */
@@ -37,7 +37,7 @@ function read(text: string): Line | undefined {
   };
 }
 
-export function placeAt(text: string, offset: number): YamlPlace {
+export function positionAt(text: string, offset: number): YamlPosition {
   const before = text.slice(0, offset).split("\n");
   const row = before.length - 1;
   const lines = text.split("\n");
