@@ -190,7 +190,10 @@ export class StatusSync {
 }
 
 function hasReport(upstream: CachedObject): boolean {
-  return upstream.status?.includes('"observedGeneration"') === true;
+  const status = statusOf(upstream);
+  return (
+    isJsonObject(status ?? null) && member(status as JsonObject, "observedGeneration") !== undefined
+  );
 }
 
 /** Whether some of the requested replicas are not available yet; other kinds do not start. */
@@ -202,8 +205,8 @@ function isStarting({ spec }: JsonObject, status: JsonValue): boolean {
 }
 
 /**
- * Compares the texts alone, which usually suffices: the upstream status equals the downstream one,
- * unless it contains generations or load balancers.
+ * Compares the texts alone, which usually suffices. A status that mentions generations or load
+ * balancers anywhere is parsed and compared instead.
  */
 function isRaised(upstream: CachedObject, downstream: CachedObject): boolean {
   const { status } = downstream;
