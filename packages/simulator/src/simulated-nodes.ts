@@ -3,7 +3,7 @@
  * plane. A simulated cluster has them; so has a real kube-apiserver without nodes in a test.
  */
 import type { ServerLog } from "@kcp-ts/apiserver";
-import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type Clock, type Random, TokenBucket } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -17,7 +17,7 @@ import {
   singleCluster,
 } from "@kcp-ts/sdk";
 import { nodes } from "./api/index.ts";
-import { EventRateLimiter } from "./event-rate-limiter.ts";
+
 import {
   DownNodes,
   kubeletController,
@@ -84,13 +84,13 @@ export class SimulatedNodes {
   readonly #names: string[] = [];
   #added = 0;
   readonly #events: EventRecorder;
-  readonly #budget: EventRateLimiter;
+  readonly #budget: TokenBucket;
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: SimulatedNodesOptions) {
     this.#options = options;
     const { client, clock, log } = options;
-    this.#budget = new EventRateLimiter(clock, eventBudget);
+    this.#budget = new TokenBucket(clock, eventBudget);
     this.#events = new EventRecorder({
       component: "simulator",
       client: () => client,
@@ -176,7 +176,7 @@ export class SimulatedNodes {
   }
 
   #tell(object: KubernetesObject, eventInput: EventInput): void {
-    if (this.#budget.take()) this.#events.record(rootCluster, object, eventInput);
+    if (this.#budget.take() === 0) this.#events.record(rootCluster, object, eventInput);
   }
 
   async #addNode(options: NodeOptions): Promise<void> {

@@ -28,4 +28,5 @@ export {
 export { SlotSet } from "./slot-set.ts";
 export { SortedMap } from "./sorted-map.ts";
 export { runTogether, type Task, TaskGroup } from "./task-group.ts";
+export { TokenBucket } from "./token-bucket.ts";
 export { kcpVersion } from "./version.ts";
