@@ -53,11 +53,9 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/apiserver/src/manifests/read-manifests.ts": operator,
   "packages/multicluster/src/api/json-object.ts": annotations,
   "packages/multicluster/src/api-importer/import-object.ts": own,
-  "packages/multicluster/src/coordination/": annotations,
   "packages/multicluster/src/registration/seal.ts": own,
   "packages/multicluster/src/syncer/cached-object.ts":
     "objects that an informer keeps, which its client has bounded",
-  "packages/multicluster/src/traffic/decide-service.ts": annotations,
   "packages/multicluster/src/tunnel/multiplexer.ts": "frames have 256 KiB at most",
   "packages/multicluster/src/tunnel/peer-router.ts": "another server of the same operator",
   "packages/multicluster/src/tunnel/pod-connections.ts": counted,

@@ -449,6 +449,22 @@ describe("audit", () => {
     assert.match(metrics, /apiserver_audit_level_total\{level="Metadata"\} 3/);
   });
 
+  for (const protocol of ["http1", "http2"] as const)
+    it(`records each of several impersonated groups at level Request, over ${protocol}`, async () => {
+      const { events, audit } = recorded([{ level: "Request" }]);
+      const listening = await ListeningServer.start({ audit });
+      servers.push(listening);
+      const groups = ["dev", "ops,night", "qa"];
+      const headers = { "impersonate-user": "alice", "impersonate-group": groups };
+      await listening[protocol](path, {
+        headers: headers as unknown as Record<string, string>,
+        user: "masters",
+      });
+      // Only the end of the request knows the user that the request was continued as.
+      const [user] = events.flatMap(({ impersonatedUser }) => impersonatedUser ?? []);
+      assert.deepEqual((user as { groups: string[] }).groups.slice(0, 3), groups);
+    });
+
   it("never records objects of one cluster under the name of another", async () => {
     const { server, events } = await started([{ level: "RequestResponse" }]);
     await server.requestOk("POST", path, { body, user: "a" });

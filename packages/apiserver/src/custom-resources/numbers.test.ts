@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { definitionsPath, install, TestServer } from "../testing/index.ts";
+import { definitionsPath, install, registration, rulesFor, TestServer } from "../testing/index.ts";
 import { cronTabs } from "./test-support/definitions.ts";
 
 const path = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";
@@ -28,6 +28,9 @@ const body = (members: string, name = "x") =>
 
 const refusal = "json: cannot unmarshal number 1e400 into Go value of type float64";
 
+const refusals = /json: cannot unmarshal number -?1e400 into Go value of type float64/;
+const unsupported = /json: unsupported value: (\+Inf|-Inf|NaN)/;
+
 describe("a number that exceeds a double", () => {
   const doors: readonly (readonly [string, string, string, string])[] = [
     ["created as JSON", "POST", "application/json", body('"d":1e400', "y")],
@@ -41,6 +44,16 @@ describe("a number that exceeds a double", () => {
     ["updated", "PUT", "application/json", body('"d":1e400')],
     ["merged", "PATCH", "application/merge-patch+json", '{"d":1e400}'],
     ["patched", "PATCH", "application/json-patch+json", '[{"op":"add","path":"/d","value":1e400}]'],
+    ["created below zero", "POST", "application/json", body('"any":-1e400', "y")],
+    ...[".nan", "-.inf", "+.inf"].map(
+      (number) =>
+        [
+          `created as YAML: ${number}`,
+          "POST",
+          "application/yaml",
+          `apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: z}\nany: [${number}]\n`,
+        ] as const,
+    ),
     [
       "applied",
       "PATCH",
@@ -58,11 +71,48 @@ describe("a number that exceeds a double", () => {
         body: sent,
       });
       assert.equal(answer.status, 400, answer.text);
-      const wanted = sent.includes(".inf") ? "json: unsupported value: +Inf" : refusal;
-      assert.ok(answer.text.includes(wanted), answer.text);
+      assert.match(answer.text, sent.includes("1e400") ? refusals : unsupported);
       assert.equal((await server.get(`${path}/x`)).object["d"], 1);
     });
   }
+
+  for (const [result, patchType] of [
+    ["1.0 / 0.0", "JSONPatch"],
+    ["-1.0 / 0.0", "JSONPatch"],
+    ["0.0 / 0.0", "JSONPatch"],
+    ["1.0 / 0.0", "ApplyConfiguration"],
+  ] as const)
+    it(`is rejected as the result ${result} of a mutating policy's ${patchType}`, async (t) => {
+      const server = await started(t);
+      const base = `/clusters/a${registration}/mutatingadmissionpolic`;
+      const resourceRules = rulesFor("crontabs", ["CREATE"], "stable.example.com");
+      const mutation =
+        patchType === "JSONPatch"
+          ? {
+              patchType,
+              jsonPatch: {
+                expression: `[JSONPatch{op: "add", path: "/any", value: dyn(${result})}]`,
+              },
+            }
+          : { patchType, applyConfiguration: { expression: `Object{any: dyn(${result})}` } };
+      await server.requestOk("POST", `${base}ies`, {
+        body: {
+          metadata: { name: "p" },
+          spec: {
+            matchConstraints: { resourceRules },
+            reinvocationPolicy: "Never",
+            mutations: [mutation],
+          },
+        },
+      });
+      await server.requestOk("POST", `${base}ybindings`, {
+        body: { metadata: { name: "p" }, spec: { policyName: "p" } },
+      });
+      const answer = await server.request("POST", path, { body: body('"d":1') });
+      assert.equal(answer.status, 403, answer.text);
+      assert.match(answer.text, /json: unsupported value: a double that is no finite number/);
+      assert.equal((await server.get(`${path}/x`)).status, 404);
+    });
 
   it("is rejected as a default in a definition's schema", async (t) => {
     const server = await started(t);

@@ -159,6 +159,11 @@ export const workBounds = {
     sender: "webhook",
     unitsMax: 8 * MiB,
   },
+  /**
+   * Values that the overrides of a workload copy for all clusters together, and the items that
+   * their patches shift, in one decision. Clusters with the same overrides share one copy.
+   */
+  overrides: { name: "overrides of a workload", sender: "tenant", unitsMax: 100_000 },
   /** Characters of all schemas of custom kinds in the OpenAPI documents of a logical cluster. */
   openApi: { name: "schemas in OpenAPI", sender: "tenant", unitsMax: 4 * MiB },
   /** Custom kinds, each version counted, in the OpenAPI documents of a logical cluster. */

@@ -62,8 +62,13 @@ export function* applyJsonPatchResumable(
 
 /** What one patch, or several in sum, may copy and shift; throws a `not-applicable` PatchError. */
 export class JsonPatchBudget {
+  readonly #shiftedItemsMax: number;
   #copiedBytes = 0;
   #shiftedItems = 0;
+
+  constructor({ shiftedItemsMax = jsonPatchShiftedItemsMax } = {}) {
+    this.#shiftedItemsMax = shiftedItemsMax;
+  }
 
   copy(bytes: number): void {
     this.#copiedBytes += bytes;
@@ -76,9 +81,9 @@ export class JsonPatchBudget {
 
   shift(items: number): void {
     this.#shiftedItems += items;
-    if (this.#shiftedItems > jsonPatchShiftedItemsMax) {
+    if (this.#shiftedItems > this.#shiftedItemsMax) {
       throw refused(
-        `Unable to complete the patch, it shifts or compares more than ${jsonPatchShiftedItemsMax} items`,
+        `Unable to complete the patch, it shifts or compares more than ${this.#shiftedItemsMax} items`,
       );
     }
   }

@@ -2,14 +2,20 @@
  * The spec diff: an annotation with a JSON patch of `.spec` for one cluster alone. It changes what
  * the cluster runs, so that the limits of the cluster hold for the patched spec.
  */
-import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
+import { runSync } from "@kcp-ts/machinery/base";
+import { bounds, isBoundExceeded, parseBounded, workBounds } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
   type JsonObject,
   JsonSyntaxError,
   type JsonValue,
 } from "@kcp-ts/machinery/json";
-import { applyJsonPatch, PatchError, readJsonPatch } from "@kcp-ts/machinery/patch";
+import {
+  applyJsonPatchResumable,
+  JsonPatchBudget,
+  PatchError,
+  readJsonPatch,
+} from "@kcp-ts/machinery/patch";
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { hashDigits } from "./hash-digits.ts";
 import { specDiffAnnotation } from "./names.ts";
@@ -25,7 +31,9 @@ export function diffHash(diff: string): string {
 
 /** Throws a PatchError for a diff that is no JSON patch, or leaves no spec. */
 export function withSpecDiff(spec: JsonObject, diff: string): JsonObject {
-  const patched = applyJsonPatch(spec, readJsonPatch({ value: parsed(diff), duplicates: [] }));
+  const patch = readJsonPatch({ value: parsed(diff), duplicates: [] });
+  const budget = new JsonPatchBudget({ shiftedItemsMax: workBounds.overrides.unitsMax });
+  const patched = runSync(applyJsonPatchResumable(spec, patch, budget));
   if (isJsonObject(patched)) return patched;
   throw new PatchError("not-applicable", "the patched spec is not an object");
 }

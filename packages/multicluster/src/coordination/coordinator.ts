@@ -469,12 +469,35 @@ async function writeCopies(
     }
     onWritten(copy.metadata.name ?? "");
   };
-  const create = (copy: ObjectInput<Workload>) => written(copy, resource.create(copy, { signal }));
-  const update = (copy: Workload) => written(copy, resource.update(copy, { signal }));
-  const remove = (copy: Workload) => written(copy, resource.sameVersion(copy).remove({ signal }));
-  await Promise.all([...creations.map(create), ...updates.map(update)]);
-  await Promise.all([...scaleDowns.map(update), ...removals.map(remove)]);
+  const create = (copy: ObjectInput<Workload>) => () =>
+    written(copy, resource.create(copy, { signal }));
+  const update = (copy: Workload) => () => written(copy, resource.update(copy, { signal }));
+  const remove = (copy: Workload) => () =>
+    written(copy, resource.sameVersion(copy).remove({ signal }));
+  await writeAll([...creations.map(create), ...updates.map(update)], atOnce(creations, updates));
+  await writeAll([...scaleDowns.map(update), ...removals.map(remove)], atOnce(scaleDowns));
   return refused;
+}
+
+/** The text of the copies that are written at a time: each is encoded when its write begins. */
+const copiesTextMax = 4 << 20;
+
+/** The number of copies that are written at a time; all of them unless they are large. */
+function atOnce(...copies: readonly (readonly ObjectInput<Workload>[])[]): number {
+  const [first] = copies.flat();
+  const length = first === undefined ? 0 : JSON.stringify(first.spec ?? {}).length;
+  return Math.max(1, Math.floor(copiesTextMax / Math.max(length, 1)));
+}
+
+async function writeAll(
+  writes: readonly (() => Promise<void>)[],
+  atOnceMax: number,
+): Promise<void> {
+  const rest = writes.values();
+  const worker = async () => {
+    for (const write of rest) await write();
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnceMax, writes.length) }, worker));
 }
 
 /**

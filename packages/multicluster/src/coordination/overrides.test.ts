@@ -149,4 +149,56 @@ describe("overrides by cluster", () => {
     assert.deepEqual([again.creations, again.updates, again.scaleDowns], [[], [], []]);
     assert.equal((again.status as DeploymentStatus).observedGeneration, 1);
   });
+
+  describe("of a large workload for many clusters", () => {
+    const many = Array.from({ length: 50 }, (_, at) => ({
+      ...(targets[0] as (typeof targets)[number]),
+      name: `c${at}`,
+      labels: { region: "eu", number: String(at) },
+    }));
+    const env = Array.from({ length: 6000 }, (_, at) => ({ name: `E${at}`, value: "x" }));
+    const large = (overrides: unknown): Deployment => ({
+      ...workload(overrides),
+      spec: {
+        replicas: 120,
+        template: { spec: { containers: [{ name: "main", image: "app:1", env }] } },
+      },
+    });
+
+    it("are applied once for all clusters that the same overrides select, whose copies share the result", () => {
+      const { creations } = decided(
+        large([{ clusterSelector: inEurope, patches: [image("eu/app:1")] }]),
+        { targets: many },
+      );
+      assert.equal(creations.length, 50);
+      const templates = new Set(creations.map(({ spec }) => spec?.["template"]));
+      assert.equal(templates.size, 1);
+      assert.ok(new Set(creations.map(({ spec }) => spec?.["replicas"])).size > 1);
+    });
+
+    it("are refused when they copy too much, and the condition says so", () => {
+      const each = many.map(({ labels }) => ({
+        clusterSelector: { matchLabels: labels },
+        patches: [image(`app:${labels["number"]}`)],
+      }));
+      const decision = decided(large(each), { targets: many });
+      assert.deepEqual(decision.creations, []);
+      assert.match(placedOf(decision)?.message ?? "", /overrides of a workload: limit is 100000/);
+    });
+
+    it("are refused when their patches compare too much in sum", () => {
+      const test = { op: "test", path: "/spec/template/spec/containers/0/env", value: env };
+      const moves = Array.from({ length: 10 }, () => ({
+        op: "move",
+        from: "/spec/template/spec/containers/0/env/0",
+        path: "/spec/template/spec/containers/0/env/0",
+      }));
+      const few = [{ clusterSelector: inEurope, patches: moves.slice(0, 2) }];
+      assert.equal(decided(large(few), { targets: many }).creations.length, 50);
+      const patches = [...moves, test].slice(0, 10);
+      const decision = decided(large([{ clusterSelector: inEurope, patches }]), { targets: many });
+      assert.deepEqual(decision.creations, []);
+      assert.match(placedOf(decision)?.message ?? "", /shifts or compares more than 100000 items/);
+    });
+  });
 });

@@ -9,15 +9,36 @@
  * not apply, or that changes the replicas of a copy, stops the decision: no object is written with
  * a part of the overrides, and nothing moves.
  */
+import { runSync } from "@kcp-ts/machinery/base";
 import {
+  bounds,
+  isBoundExceeded,
+  parseBounded,
+  WorkBudget,
+  workBounds,
+} from "@kcp-ts/machinery/bounds";
+import {
+  countValues,
   isJsonObject,
   type JsonObject,
+  JsonSyntaxError,
   type JsonValue,
   jsonEqual,
-  parseJson,
+  setMember,
+  shallowCopy,
 } from "@kcp-ts/machinery/json";
-import { applyJsonPatch, PatchError, readJsonPatch } from "@kcp-ts/machinery/patch";
-import { SelectorSyntaxError, selectorFromLabelSelectorObject } from "@kcp-ts/machinery/selectors";
+import {
+  applyJsonPatchResumable,
+  JsonPatchBudget,
+  type JsonPatchOperation,
+  PatchError,
+  readJsonPatch,
+} from "@kcp-ts/machinery/patch";
+import {
+  type LabelSelector,
+  SelectorSyntaxError,
+  selectorFromLabelSelectorObject,
+} from "@kcp-ts/machinery/selectors";
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import type { ClusterOverride } from "../api/index.ts";
 import type { Policy } from "../scheduling/index.ts";
@@ -73,9 +94,9 @@ export function overridesOf(
   if (text.length > overridesTextMax) throw refused(`more than ${overridesTextMax} characters`);
   let value: JsonValue;
   try {
-    ({ value } = parseJson(text));
+    value = parseBounded(bounds.embeddedText, text);
   } catch (error) {
-    if (error instanceof Error && error.name === "JsonSyntaxError") throw refused(error.message);
+    if (error instanceof JsonSyntaxError || isBoundExceeded(error)) throw refused(error.message);
     throw error;
   }
   if (!Array.isArray(value) || !value.every(isOverride)) {
@@ -103,15 +124,16 @@ export function withOverrides(
   targets: readonly Pick<ClusterInfo, "name" | "labels">[],
 ): Strategy {
   const labelsOf = new Map(targets.map(({ name, labels }) => [name, labels]));
+  const patches = new OverridePatches(overrides);
   return {
     ...strategy,
     specFor(workload: Workload, share: CopyShare, cluster: string): JsonObject {
       const labels = labelsOf.get(cluster);
-      let spec = strategy.specFor(workload, share, cluster);
+      const base = strategy.specFor(workload, share, cluster);
       // An Unregistered cluster has no labels that a selector could match.
-      if (labels === undefined) return spec;
-      const before = strategy.shareOf({ ...workload, spec });
-      for (const override of overrides) spec = overridden(spec, override, cluster, labels);
+      if (labels === undefined) return base;
+      const spec = patches.apply(base, cluster, labels);
+      const before = strategy.shareOf({ ...workload, spec: base });
       const after = strategy.shareOf({ ...workload, spec });
       if (!jsonEqual({ ...before }, { ...after })) {
         throw new PlacementError(`overrides for ${cluster}: they change its share of the replicas`);
@@ -121,24 +143,115 @@ export function withOverrides(
   };
 }
 
-function overridden(
-  spec: JsonObject,
-  { clusterSelector, patches }: ClusterOverride,
-  cluster: string,
-  labels: StringMap,
-): JsonObject {
-  const refused = (why: string) => new PlacementError(`overrides for ${cluster}: ${why}`);
-  try {
-    if (!selectorFromLabelSelectorObject(clusterSelector).matches(labels)) return spec;
-    const outside = patches.find(({ path }) => !path.startsWith("/spec/"));
-    if (outside !== undefined) throw refused(`${outside.path} is not in /spec/`);
-    const patch = readJsonPatch(parseJson(JSON.stringify(patches)));
-    const { spec: changed } = applyJsonPatch({ spec }, patch) as { spec?: JsonValue };
-    if (changed === undefined || !isJsonObject(changed)) throw refused("no spec is left");
-    return changed;
-  } catch (error) {
-    const isRefusal = error instanceof PatchError || error instanceof SelectorSyntaxError;
-    if (isRefusal) throw refused(error.message);
-    throw error;
+/**
+ * The patches of a workload's overrides, each parsed once. What the patches of a cluster change is
+ * computed once for all clusters that the same overrides select, and shared by their copies: the
+ * other members of a spec, its replicas among them, may differ.
+ */
+class OverridePatches {
+  readonly #overrides: readonly ClusterOverride[];
+  readonly #parsed = new Map<ClusterOverride, ParsedOverride>();
+  readonly #applied = new Map<string, AppliedPatches[]>();
+  readonly #work = new WorkBudget(workBounds.overrides);
+  readonly #budget = new JsonPatchBudget({ shiftedItemsMax: workBounds.overrides.unitsMax });
+
+  constructor(overrides: readonly ClusterOverride[]) {
+    this.#overrides = overrides;
   }
+
+  apply(spec: JsonObject, cluster: string, labels: StringMap): JsonObject {
+    const refused = (why: string) => new PlacementError(`overrides for ${cluster}: ${why}`);
+    try {
+      const parsed = this.#overrides.map((one) => this.#parse(one));
+      const selected = [...parsed.keys()].filter((at) => parsed[at]?.selector.matches(labels));
+      if (selected.length === 0) return spec;
+      const operations = selected.flatMap((at) => parsed[at]?.operations ?? []);
+      return this.#patched(spec, selected.join(), operations);
+    } catch (error) {
+      const isRefusal =
+        error instanceof PatchError ||
+        error instanceof SelectorSyntaxError ||
+        isBoundExceeded(error);
+      if (isRefusal) throw refused(error.message);
+      throw error;
+    }
+  }
+
+  #parse(override: ClusterOverride): ParsedOverride {
+    let parsed = this.#parsed.get(override);
+    if (parsed === undefined) {
+      const value = override.patches as unknown as JsonValue;
+      const { operations } = readJsonPatch({ value, duplicates: [] });
+      parsed = { selector: selectorFromLabelSelectorObject(override.clusterSelector), operations };
+      this.#parsed.set(override, parsed);
+    }
+    return parsed;
+  }
+
+  #patched(
+    spec: JsonObject,
+    selected: string,
+    operations: readonly JsonPatchOperation[],
+  ): JsonObject {
+    const outside = operations.flatMap(pathsOf).find((path) => !path.startsWith("/spec/"));
+    if (outside !== undefined)
+      throw new PatchError("not-applicable", `${outside} is not in /spec/`);
+    const known = this.#applied.get(selected) ?? [];
+    this.#applied.set(selected, known);
+    let applied = known.find(({ before, names }) =>
+      names.every((name) => own(before, name) === own(spec, name)),
+    );
+    if (applied === undefined) {
+      applied = this.#applyAnew(spec, operations);
+      known.push(applied);
+    }
+    const patched = shallowCopy(spec);
+    for (const name of applied.names) delete patched[name];
+    for (const name of Object.keys(applied.after))
+      setMember(patched, name, applied.after[name] as JsonValue);
+    return patched;
+  }
+
+  #applyAnew(spec: JsonObject, operations: readonly JsonPatchOperation[]): AppliedPatches {
+    const names = [...new Set(operations.flatMap(pathsOf).map(memberOf))];
+    const before = Object.fromEntries(
+      names.filter((name) => Object.hasOwn(spec, name)).map((name) => [name, own(spec, name)]),
+    ) as JsonObject;
+    this.#work.charge(countValues(before) + operations.length * valuesPerOperation);
+    const { spec: after } = runSync(
+      applyJsonPatchResumable({ spec: before }, { operations, strictErrors: [] }, this.#budget),
+    ) as { spec?: JsonValue };
+    if (after === undefined || !isJsonObject(after))
+      throw new PatchError("not-applicable", "no spec is left");
+    return { names, before, after };
+  }
+}
+
+interface ParsedOverride {
+  readonly selector: LabelSelector;
+  readonly operations: readonly JsonPatchOperation[];
+}
+
+interface AppliedPatches {
+  /** The members of the spec that the patches name. */
+  readonly names: readonly string[];
+  readonly before: JsonObject;
+  readonly after: JsonObject;
+}
+
+/** Values that are copied in the time that an operation takes. */
+const valuesPerOperation = 10;
+
+function pathsOf({ path, from }: JsonPatchOperation): string[] {
+  return from === undefined ? [path ?? ""] : [path ?? "", from];
+}
+
+/** The member of the spec in which a path is. */
+function memberOf(path: string): string {
+  const [, , token = ""] = path.split("/", 3);
+  return token.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function own(object: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
 }

@@ -4,8 +4,9 @@
  *
  * Copies in Unreachable clusters count as 0: their last reports are no longer known to be true.
  */
-import { isJsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type ConditionInput, timestamp } from "@kcp-ts/sdk";
+import { jsonObjectOf } from "../api/index.ts";
 import { hasSpecOf } from "./cluster-copy.ts";
 import type { PlacementRecord } from "./placement-record.ts";
 import type { RolloutPlan } from "./rollout/plan-rollout.ts";
@@ -153,18 +154,15 @@ export function observedGenerationOf(
   return generation === undefined ? {} : { observedGeneration: generation };
 }
 
+const syncErrorTextMax = 65_536;
+
 /** Parses the syncer's error annotation. */
 export function readSyncError(text: string): { readonly reason: string; readonly message: string } {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) {
-      const { reason = "NotSynced", message = "not in sync" } = value as Record<string, unknown>;
-      return { reason: String(reason), message: String(message) };
-    }
-  } catch {
-    // A value that is no JSON is the message itself.
-  }
-  return { reason: "NotSynced", message: text };
+  const value = jsonObjectOf(text, syncErrorTextMax);
+  // A value that is no JSON is the message itself.
+  if (value === undefined) return { reason: "NotSynced", message: text };
+  const { reason = "NotSynced", message = "not in sync" } = value as Record<string, unknown>;
+  return { reason: String(reason), message: String(message) };
 }
 
 /** The worst of the conditions of one type. For some types, True is worse than False. */

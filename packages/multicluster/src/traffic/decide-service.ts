@@ -3,8 +3,8 @@
  *
  * Each decision is made from the complete state, so missed events and their order do not matter.
  */
-import { type JsonObject, parseJson } from "@kcp-ts/machinery/json";
-import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { isPatchError } from "@kcp-ts/machinery/patch";
 import { stringMember, timestamp } from "@kcp-ts/sdk";
 import {
   assignedTargets,
@@ -14,8 +14,9 @@ import {
   type ServiceExport,
   type ServiceImport,
   sourceClusterLabel,
-  specDiffAnnotation,
+  specDiffOf,
   statusAnnotation,
+  withSpecDiff,
 } from "../api/index.ts";
 import {
   type ClusterInfo,
@@ -199,12 +200,12 @@ function constituentsOf(state: ServiceState, placed: Service): readonly Constitu
  * here.
  */
 function specIn({ metadata, spec = {} }: Service, cluster: string): JsonObject {
-  const diff = stringMember(metadata.annotations, specDiffAnnotation(cluster));
+  const diff = specDiffOf(metadata.annotations, cluster);
   if (diff === undefined) return spec;
   try {
-    return applyJsonPatch(spec, readJsonPatch(parseJson(diff))) as JsonObject;
+    return withSpecDiff(spec, diff);
   } catch (error) {
-    if (error instanceof Error) return spec;
+    if (isPatchError(error)) return spec;
     throw error;
   }
 }

@@ -111,6 +111,11 @@ describe("a mutating webhook", () => {
       { patchType: "JSONPatch", patch: "%" },
       /failed to call webhook: illegal base64 data at input byte 0$/,
     ],
+    ...["1e400", "-1e400"].map((number): [string, object, RegExp] => [
+      `one with the number ${number}`,
+      { patchType: "JSONPatch", patch: btoa(`[{"op":"add","path":"/data/x","value":${number}}]`) },
+      new RegExp(`cannot unmarshal number ${number} into Go value of type float64$`),
+    ]),
     [
       "of another type",
       { patchType: "MergePatch", patch: btoa('[{"op":"remove","path":"/data"}]') },

@@ -20,8 +20,8 @@ export interface ClaimedWrite {
   readonly namespace?: string;
 }
 
-/** Throws a 403 when the write grants more than the claim; undefined when there is nothing to check. */
-export type Judge = (
+/** Throws a 403 when the write grants more than the claim; undefined when no check is needed. */
+export type WriteValidator = (
   write: ClaimedWrite,
   draft: Draft,
   old: JsonObject | undefined,
@@ -45,7 +45,7 @@ export function claimWith(
   return accepted !== undefined && allows(accepted.verbs, verb) ? accepted : undefined;
 }
 
-/** Whether the provider may do this to all objects of the resource: by a claim, or as its exporter. */
+/** Whether the provider may do this to all objects of the resource, by claims or by its export. */
 export function coversAll(
   write: ClaimedWrite,
   resource: ResourceName,

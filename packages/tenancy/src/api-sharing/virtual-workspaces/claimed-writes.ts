@@ -16,8 +16,8 @@ import {
   type ClaimedWrite,
   claimForbidden,
   coversAll,
-  type Judge,
   secrets,
+  type WriteValidator,
 } from "./claimed-write.ts";
 import {
   constraintsOf,
@@ -37,8 +37,8 @@ export function validateClaimedWrite(
   old: JsonObject | undefined,
 ): Promise<void> | undefined {
   const { group, resource } = write.claim;
-  const judge = judges.get(`${group}/${resource}`) ?? validateWorkload;
-  return judge(write, draft, old);
+  const validate = validators.get(`${group}/${resource}`) ?? validateWorkload;
+  return validate(write, draft, old);
 }
 
 /** A changed owner reference makes the garbage collector delete the object. */
@@ -114,7 +114,7 @@ function validateDefinition(
   throw claimForbidden(claim, draft, "conversion webhooks cannot be set by a permission claim");
 }
 
-/** Users of the issuers of a workspace are authenticated in its children: nobody else names them. */
+/** The users of an issuer enter the children of the workspace: only the consumer adds one. */
 function validateIssuers(
   { claim }: ClaimedWrite,
   draft: Draft,
@@ -141,7 +141,7 @@ const admissionGroup = "admissionregistration.k8s.io";
  * The kinds that the server acts on. All others may have templates of Pods, which
  * `validateWorkload` finds in any kind.
  */
-const judges: ReadonlyMap<string, Judge> = new Map<string, Judge>([
+const validators: ReadonlyMap<string, WriteValidator> = new Map<string, WriteValidator>([
   ["/secrets", validateSecret],
   ["/namespaces", validateNamespace],
   ["/services", validateAddress],

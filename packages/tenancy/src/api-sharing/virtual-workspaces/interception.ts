@@ -12,9 +12,9 @@ import {
   type ClaimedWrite,
   claimForbidden,
   coversAll,
-  type Judge,
   storedEntry,
   storedObjects,
+  type WriteValidator,
 } from "./claimed-write.ts";
 
 /**
@@ -24,7 +24,7 @@ import {
 export function validateInterception(
   verbs: readonly string[],
   interceptionOf: (object: JsonObject) => Interception,
-): Judge {
+): WriteValidator {
   return (write, draft, old) => {
     const now = interceptionOf(draft);
     if (old !== undefined && jsonEqual([...now.all], [...interceptionOf(old).all]))
@@ -62,7 +62,7 @@ function interceptionForbidden(
 }
 
 /** A binding puts a policy into effect: it needs the same as that policy. */
-export function validatePolicyBinding(verbs: readonly string[], resource: string): Judge {
+export function validatePolicyBinding(verbs: readonly string[], resource: string): WriteValidator {
   return (write, draft, old) => {
     if (old !== undefined && jsonEqual(draft["spec"] ?? {}, old["spec"] ?? {})) return undefined;
     return validateBoundPolicy(write, draft, verbs, resource);
