@@ -40,7 +40,7 @@ function parseAuthorities(pem: string, source: string): readonly X509Certificate
   }
   return blocks.map((block, at) => {
     const certificate = parseCertificate(block, `${source}, certificate ${at + 1}`);
-    if (!certificate.ca) {
+    if (!certificate.ca && !isVersion1(certificate.raw)) {
       throw new AuthenticationConfigurationError(
         `${source}, certificate ${at + 1} (${oneLine(certificate.subject)}) is not an authority (CA:TRUE)`,
       );
@@ -55,6 +55,24 @@ function parseCertificate(pem: string, source: string): X509Certificate {
   } catch (cause) {
     throw new AuthenticationConfigurationError(`${source} is damaged`, { cause });
   }
+}
+
+/**
+ * Whether a certificate is of version 1, which has no extensions to say that it is an authority: as
+ * in Kubernetes, the administrator who configures it says so. Its content begins with the serial
+ * number, and that of later versions with a version in explicit tag 0.
+ */
+function isVersion1(der: Uint8Array): boolean {
+  const content = contentAt(der, contentAt(der, 0));
+  return der[content] === integerTag;
+}
+
+const integerTag = 0x02;
+
+/** Where the content of the element begins: behind its tag and its length in DER. */
+function contentAt(der: Uint8Array, at: number): number {
+  const length = der[at + 1] ?? 0;
+  return at + 2 + (length < 0x80 ? 0 : length & 0x7f);
 }
 
 function oneLine(name: string | undefined): string {

@@ -176,6 +176,13 @@ describe("ReloadableClientCa", () => {
     assert.equal(authenticate(fixtures.aliceOfAuthorityB)?.username, "alice");
   });
 
+  it("takes an authority of version 1, whose certificate cannot say that it is one", () => {
+    const { authenticate } = setup({ ca: fixtures.authorityOfVersion1 });
+    const user = authenticate(fixtures.doraOfVersion1);
+    assert.equal(user?.username, "dora");
+    assert.deepEqual(user.groups, ["team", "system:authenticated"]);
+  });
+
   const damaged = fixtures.authorityA.replace(/\n.{64}\n/, "\n");
   for (const [title, pem] of [
     ["nothing", ""],

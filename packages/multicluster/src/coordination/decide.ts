@@ -178,8 +178,9 @@ export function decide(input: DecideInput): Decision {
   const limits = { maxTotal: total?.replicas, maxSkews: assessment.maxSkews };
   // The shared limits may permit fewer replicas than the workload requests.
   const maxTotal = Math.min(replicas, total?.replicas ?? replicas);
+  const { budget } = rolloutBudgetOf(placement, maxTotal);
   const moving = {
-    ...rolloutBudgetOf(placement, maxTotal),
+    ...rolloutBudgetOf(placement, maxTotal, strategy.progressDeadlineSecondsOf?.(parent)),
     nowMs,
     requestHash: requestHashOf(parent),
   };
@@ -189,7 +190,6 @@ export function decide(input: DecideInput): Decision {
   const plan = (input.step ?? step)({ ...request, ...limits, ...moving }, capabilities);
   const isDisruptionBlocked = problem !== undefined && input.copies.length > 0;
   const steps = { ...(isDisruptionBlocked ? unchangedPlan(clusters) : plan), migration };
-  const { budget } = moving;
   const { unscheduled } = plan;
   const pacing = { rollout: placement?.rollout, budget, unscheduled, isDisruptionBlocked, nowMs };
   const rollouts = recordedRollouts(input.record);
@@ -331,9 +331,14 @@ function readPlacement(
 function rolloutBudgetOf(
   placement: Placement | undefined,
   replicas: number,
+  progressDeadlineSeconds?: number,
 ): Pick<PlanInput, "budget"> {
   if (placement === undefined) return {};
-  return { budget: budgetOf(placement.rollout, placement.failover, replicas) };
+  const rollout =
+    progressDeadlineSeconds === undefined
+      ? placement.rollout
+      : { progressDeadlineSeconds, ...placement.rollout };
+  return { budget: budgetOf(rollout, placement.failover, replicas) };
 }
 
 /**

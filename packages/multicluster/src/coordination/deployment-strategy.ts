@@ -9,6 +9,9 @@ import { dividedReplicas } from "./stepper/capabilities.ts";
 import type { Strategy } from "./strategy.ts";
 import { conditionsOf, isObserved, statusCount } from "./workload.ts";
 
+/** The largest number of seconds means that there is no deadline, as in Kubernetes. */
+const noDeadline = 2 ** 31 - 1;
+
 export const deploymentStrategy: Strategy = {
   name: "deployments.apps",
   capabilities: dividedReplicas,
@@ -18,6 +21,10 @@ export const deploymentStrategy: Strategy = {
   accept: asDeployment,
   acceptCopy: asDeployment,
   desiredReplicas: replicasOf,
+  progressDeadlineSecondsOf: ({ spec }) => {
+    const { progressDeadlineSeconds: seconds } = spec as { progressDeadlineSeconds?: unknown };
+    return typeof seconds === "number" && seconds < noDeadline ? seconds : undefined;
+  },
   shareOf: (copy) => ({ replicas: replicasOf(copy) }),
   statusReportOf: (copy) => ({
     available: statusCount(copy, "availableReplicas"),

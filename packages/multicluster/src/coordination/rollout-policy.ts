@@ -9,7 +9,8 @@
  *     workload.kcp.io/paused: "true"
  *       only required moves happen
  *     workload.kcp.io/progress-deadline-seconds: 600
- *       time for replicas in a new cluster to become available
+ *       time for replicas in a new cluster to become available; a Deployment's own
+ *       progressDeadlineSeconds if omitted
  *     workload.kcp.io/rollback: "false"
  *       the move waits for replicas past the deadline instead of rolling back
  *     workload.kcp.io/toleration-seconds: 300

@@ -39,6 +39,11 @@ export interface Strategy {
   acceptCopy(object: KubernetesObject): Workload | undefined;
   /** The template of the Pods that each replica runs, where its kind does not define it. */
   podTemplate?(workload: Workload): JsonObject | undefined;
+  /**
+   * The time that the author gives new replicas to become available, by a field of the kind itself:
+   * the default of moves. Templates that are late are the author's to correct.
+   */
+  progressDeadlineSecondsOf?(workload: Workload): number | undefined;
   /** The replicas that the workload requests. */
   desiredReplicas(workload: Workload): number;
   shareOf(copy: Workload): CopyShare;
