@@ -24,6 +24,7 @@ import { loadedMemoryRow, memoryRows } from "./memory-rows.ts";
 import { movesRows } from "./moves-rows.ts";
 import { noisyTenantRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
+import { packageRows } from "./package-rows.ts";
 import { placementRows } from "./placement-rows.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
@@ -93,7 +94,10 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("workspaces")) await workspaceRows(bench);
   if (chosen.has("consumers")) await consumerRows(bench);
   if (chosen.has("informers")) await informerRows(bench);
-  if (chosen.has("sdk")) await sdkRows(bench);
+  if (chosen.has("sdk")) {
+    await packageRows(bench);
+    await sdkRows(bench);
+  }
   if (chosen.has("syncing")) await syncingRows(bench);
   if (chosen.has("syncing-memory")) await syncingMemoryRows(bench);
   if (chosen.has("tunnel")) await tunnelRows(bench);

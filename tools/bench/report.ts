@@ -16,6 +16,7 @@ export interface Row {
 
 export type Unit =
   | "/s"
+  | "packages"
   | "ms"
   | "µs"
   | "MB"
