@@ -31,6 +31,7 @@ export {
   computeExportAnnotation,
   deletionAnnotation,
   downstreamLabel,
+  firstReportMsMax,
   groupOf,
   hashDigits,
   importedResources,

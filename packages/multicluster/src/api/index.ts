@@ -44,6 +44,7 @@ export {
 } from "./endpoint-addresses.ts";
 export { isCopyLabel, serviceNameLabel, serviceNameOf } from "./endpoints.ts";
 export { fencedKinds, isFenceable } from "./fenced-kinds.ts";
+export { firstReportMsMax, isReportedWhenStarted } from "./first-report.ts";
 export { hashDigits } from "./hash-digits.ts";
 export {
   byDefinition,

@@ -16,6 +16,7 @@ import {
   type Clusters,
   Controller,
   type EventRecorder,
+  formatKey,
   isBeingDeleted,
   type KubernetesObject,
   Manager,
@@ -27,7 +28,14 @@ import {
   type Resource,
   type ResourceClient,
 } from "@kcp-ts/sdk";
-import { assignedCluster, ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
+import {
+  assignedCluster,
+  firstReportMsMax,
+  isReportedWhenStarted,
+  ownedByLabel,
+  type SyncTarget,
+  syncTargets,
+} from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import type { CacheBarrier } from "./cache-barrier.ts";
 import {
@@ -64,6 +72,8 @@ import {
 import { Reservations } from "./reservations.ts";
 import {
   hasRevisionNumber,
+  RecordedRevisions,
+  type RevisionUpdate,
   readRevisions,
   withRevisionNumber,
   writeRevisionHistory,
@@ -73,7 +83,7 @@ import { revisionAnnotation } from "./revisions.ts";
 import { StatusWriteGuard } from "./status-write-guard.ts";
 import type { Strategy } from "./strategy.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
-import type { Workload } from "./workload.ts";
+import { specCount, statusCount, type Workload } from "./workload.ts";
 
 export interface CoordinatorOptions {
   readonly strategy: Strategy;
@@ -128,7 +138,7 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     clock,
     onError,
   });
-  const reservations = options.scheduler && new Reservations(options.scheduler, strategy);
+  const reservations = options.scheduler && new Reservations(options.scheduler, strategy, targets);
   const fencedIn = (cluster: ClusterName) => ({
     client: (home: ClusterName) => client.inCluster(home),
     cluster,
@@ -143,6 +153,8 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     reservations,
     barrier: options.barrier,
     statusWriteGuard: new StatusWriteGuard(),
+    revisions: new RecordedRevisions(),
+    ownWrites: new Map<string, string>(),
   };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
     observed.keysByIndex("wholes", { cluster: key.cluster, value: "" });
@@ -154,7 +166,7 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     onError,
     reconcile: (key, { signal: stop }) => coordinateOne(key, work, stop),
   });
-  watchWorkloads(controller, strategy);
+  watchWorkloads(controller, work);
   controller.watch<SyncTarget, ClusterInfo>(syncTargets, {
     transform: clusterInfoOf,
     predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
@@ -177,9 +189,18 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
   await events.flush();
 }
 
-function watchWorkloads(controller: Controller, { workloads, copies }: Strategy): void {
+function watchWorkloads(
+  controller: Controller,
+  { strategy: { workloads, copies }, ownWrites }: CoordinatorWork,
+): void {
+  const firstDelayMs = isReportedWhenStarted(copies) ? firstReportMsMax : unheldReportMs;
+  const reportDelayOf = ({ type }: Change<KubernetesObject>) =>
+    reportDelayMs + (type === "added" ? firstDelayMs : 0);
   controller.watch(workloads, {
     indexers,
+    // A status that this coordinator has written says nothing new.
+    predicate: ({ type, key, object }) =>
+      type !== "updated" || ownWrites.get(formatKey(key)) !== object.metadata.resourceVersion,
     delayMs: (change) => (isReport(change) ? reportDelayOf(change) : 0),
     map: (object, key) => workloadKeyOf(object, key, workloads),
   });
@@ -203,12 +224,8 @@ const indexers = {
  * within this time is one reconcile.
  */
 const reportDelayMs = 250;
-/** The first report about a new per-cluster object comes within a second, see `StatusSync`. */
-const firstReportDelayMs = 1000 + reportDelayMs;
-
-function reportDelayOf({ type }: Change<KubernetesObject>): number {
-  return type === "added" ? firstReportDelayMs : reportDelayMs;
-}
+/** Kinds whose first report does not wait for replicas that start. */
+const unheldReportMs = 1000;
 
 /**
  * Whether only a per-cluster object changes, or the status of a workload: what users write is
@@ -264,6 +281,9 @@ interface CoordinatorWork {
   readonly reservations: Reservations | undefined;
   readonly barrier: CacheBarrier;
   readonly statusWriteGuard: StatusWriteGuard;
+  readonly revisions: RecordedRevisions;
+  /** The version of each workload that this coordinator wrote last. */
+  readonly ownWrites: Map<string, string>;
 }
 
 async function coordinateOne(
@@ -300,7 +320,7 @@ async function coordinateOne(
   const [placement, items, history, related] = await Promise.all([
     readPlacement(client, strategy.workloads, key, signal),
     listServed(resource, { namespace, labelSelector, signal }),
-    strategy.revisions && readRevisions(client, key, strategy.revisions, signal),
+    readHistory(key, strategy, parent, work, signal),
     strategy.relatedObjects?.read(client, parent, signal),
   ]);
   // The server serves the kind of the per-cluster objects only after the first cluster has imported
@@ -351,6 +371,8 @@ function forget(key: ObjectKey, work: CoordinatorWork): boolean {
   const isGone = takenNames(key, known, [], work.copyInformer).size === 0;
   if (isGone) work.reservations?.release(key);
   work.statusWriteGuard.forget(key);
+  work.revisions.forget(key);
+  work.ownWrites.delete(formatKey(key));
   return isGone;
 }
 
@@ -368,7 +390,7 @@ interface DecidedWorkload {
  * is written before per-cluster objects, so that a decision that is interrupted is finished.
  */
 async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Promise<number> {
-  const { key, work, input, decision, history } = decided;
+  const { key, work, input, decision } = decided;
   const { strategy, parent } = input;
   const { cluster } = key;
   const client = work.client.inCluster(cluster);
@@ -408,12 +430,13 @@ async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Pro
     if (refused.size === 0 || event.reason !== "RollingOut")
       work.events.record(cluster, parent, event);
   if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
-  const kept = strategy.revisions
-    ? await writeRevisionHistory(client, parent, history, strategy.revisions, signal)
-    : { events: [] };
+  const kept = await keepHistory(decided, signal);
   for (const event of kept.events) work.events.record(cluster, parent, event);
   // The reconcile that the writes trigger writes the status, with what clusters report until then.
   if (refused.size === 0 && writtenClusters(decision).size > 0) return Infinity;
+  const awaitedMs = firstReportsInMs(input);
+  if (refused.size === 0 && awaitedMs > 0) return awaitedMs;
+  await write(stored, record);
   // The status is written last: a client that waits for a rollout then finds it in the history.
   // It takes the number of the revision along, as the status of a Deployment in Kubernetes does.
   const isRedundant = work.statusWriteGuard.isRedundant(key, status, parent.status);
@@ -421,9 +444,50 @@ async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Pro
     const said = { ...withRevisionNumber(parent, kept.number), status };
     const written = await writeStatus(workload, said, signal);
     work.statusWriteGuard.recordWrite(key, status, written?.status);
+    work.ownWrites.set(formatKey(key), written?.metadata.resourceVersion ?? "");
     if (written !== undefined) await writeRevisionNumber(client, written, kept.number, signal);
-  } else await write(stored, record);
+  }
   return refused.size === 0 ? Infinity : retryDelayMs(record, input.nowMs);
+}
+
+/** The history of templates; undefined where it is known to be complete, and not kept. */
+async function readHistory(
+  key: ObjectKey,
+  { revisions }: Strategy,
+  parent: Workload,
+  work: CoordinatorWork,
+  signal: AbortSignal,
+): Promise<Awaited<ReturnType<typeof readRevisions>>> {
+  if (revisions === undefined || work.revisions.of(key, parent) !== undefined) return undefined;
+  return await readRevisions(work.client.inCluster(key.cluster), key, revisions, signal);
+}
+
+/** Writes the history of templates, where its objects were read. */
+async function keepHistory(
+  { key, work, input: { strategy, parent }, history }: DecidedWorkload,
+  signal: AbortSignal,
+): Promise<RevisionUpdate> {
+  if (strategy.revisions === undefined) return { events: [] };
+  const known = work.revisions.of(key, parent);
+  if (known !== undefined) return known;
+  const client = work.client.inCluster(key.cluster);
+  const kept = await writeRevisionHistory(client, parent, history, strategy.revisions, signal);
+  if (history !== undefined && kept.events.length === 0) work.revisions.record(key, parent, kept);
+  return kept;
+}
+
+/**
+ * How long the first status waits for the clusters that have not reported yet: their first reports
+ * are one status.
+ */
+function firstReportsInMs({ strategy, parent, copies, nowMs }: DecideInput): number {
+  if (!isReportedWhenStarted(strategy.copies) || statusCount(parent, "observedGeneration") > 0)
+    return 0;
+  const awaited = copies.filter(
+    (copy) => specCount(copy, "replicas", 1) > 0 && statusCount(copy, "observedGeneration") === 0,
+  );
+  const createdMs = awaited.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ""));
+  return Math.max(0, ...createdMs) + firstReportMsMax + reportDelayMs - nowMs;
 }
 
 const unservedMs = 2000;

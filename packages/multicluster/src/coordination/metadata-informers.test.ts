@@ -18,10 +18,13 @@ const absent = defineResource<KubernetesObject>({ ...type, kind: "Absent", resou
 function started(t: TestContext, held?: Promise<void>) {
   const clock = new FakeClock();
   const paths: string[] = [];
+  let isAbsent = true;
+  let hold = held;
   const transport = new InProcessTransport(async ({ path, signal }) => {
     paths.push(path);
-    if (!path.includes("/things")) return { status: 404, body: notFound };
-    await held;
+    if (isAbsent && !path.includes("/things")) return { status: 404, body: notFound };
+    // Whether the kind is served is known at once, its objects later.
+    if (!path.includes("limit=1&") && !path.endsWith("limit=1")) await hold;
     return path.includes("watch=true")
       ? { status: 200, body: watched(signal) }
       : { status: 200, body: emptyList };
@@ -35,7 +38,11 @@ function started(t: TestContext, held?: Promise<void>) {
     await clock.advanceAndFlush(60_000);
     await done;
   });
-  return { client, clock, informers, paths };
+  const serve = (held: Promise<void>) => {
+    isAbsent = false;
+    hold = held;
+  };
+  return { client, clock, informers, paths, serve };
 }
 
 const notFound = JSON.stringify({
@@ -96,6 +103,29 @@ describe("shared metadata informers", () => {
     assert.equal(isListed, false);
     release();
     await clock.advanceAndFlush(0);
+    assert.equal(isListed, true);
+  });
+
+  it("a kind that is served after it was not counts when it is listed", async (t) => {
+    const { client, clock, informers, paths, serve } = started(t);
+    const view = informers.view(client, () => {});
+    view.source(absent);
+    await clock.advanceAndFlush(0);
+    let release = () => {};
+    serve(
+      new Promise<void>((resolve) => {
+        release = resolve;
+      }),
+    );
+    let isListed = false;
+    void view.listed().then(() => {
+      isListed = true;
+    });
+    await clock.advanceAndFlush(60_000);
+    assert.equal(isListed, false);
+    assert.match(paths.find((path) => path.includes("limit=1")) ?? "", /^\/clusters\/\*\//);
+    release();
+    await clock.advanceAndFlush(60_000);
     assert.equal(isListed, true);
   });
 });

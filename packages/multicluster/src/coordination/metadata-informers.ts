@@ -28,6 +28,7 @@ export interface MetadataView extends Clusters {
 
 interface WatchedKind {
   readonly id: string;
+  readonly resource: Resource<KubernetesObject>;
   readonly transform: unknown;
   readonly clusters: Clusters;
   readonly listeners: Set<OnError>;
@@ -75,10 +76,7 @@ export class MetadataInformers {
       },
       ready: () => (waits().length === 0 ? undefined : Promise.all(waits()).then(() => {})),
       listed: async () => {
-        const kinds = [...followed].map(({ clusters, unserved }) =>
-          Promise.race([clusters.ready(rootCluster), unserved]),
-        );
-        await Promise.all(kinds);
+        await Promise.all([...followed].map((kind) => this.#listed(kind)));
       },
       run: (signal) => new Promise((resolve) => void onAbort(signal, resolve)),
     };
@@ -90,6 +88,23 @@ export class MetadataInformers {
     this.#running = new TaskGroup(signal);
     for (const kind of this.#kinds) this.#start(kind);
     await this.#running.join();
+  }
+
+  /**
+   * The error that a kind is not served is old news when it is read: the kind may be served since,
+   * and its list on the way. What the server says now decides.
+   */
+  async #listed({ clusters, unserved, resource }: WatchedKind): Promise<void> {
+    const ready = clusters.ready(rootCluster);
+    if (ready === undefined) return;
+    const isReady = await Promise.race([ready.then(() => true), unserved.then(() => false)]);
+    if (isReady) return;
+    try {
+      await this.#options.client.inCluster("*").resource(resource).list({ limit: 1 });
+    } catch (error) {
+      if (isStatusError(error, "NotFound")) return;
+    }
+    await ready;
   }
 
   #kindOf<Object extends KubernetesObject, Cached>(
@@ -104,6 +119,7 @@ export class MetadataInformers {
     let onUnserved = () => {};
     const kind: WatchedKind = {
       id,
+      resource: resource as Resource<KubernetesObject>,
       transform,
       listeners,
       lastError: undefined,

@@ -15,6 +15,10 @@ import { deploymentStrategy } from "./deployment-strategy.ts";
 import { Reservations } from "./reservations.ts";
 import type { Workload } from "./workload.ts";
 
+const limits = new Map([["east", { name: "east", resourceLimits: { pods: 3 } }]]);
+const clustersOf = ({ cluster }: { readonly cluster: string }) =>
+  cluster === "home" ? [...limits.values()] : [];
+
 const pods = (count: number) => new Map([["pods", count * 1000]]);
 
 function start() {
@@ -28,21 +32,27 @@ function start() {
   });
   const scheduler = {
     reservations: cache,
+    snapshotFor: () => ({ locationLimits: [] }),
     reserve: (subject: never, held: never) => cache.reserve(subject, held),
     subscribe: (listener: never) => void listeners.push(listener),
   } as unknown as Scheduler;
   const woken: string[] = [];
-  const reservations = new Reservations(scheduler, deploymentStrategy);
+  const reservations = new Reservations(scheduler, deploymentStrategy, {
+    list: clustersOf as never,
+  });
   const nothing = { keysByIndex: () => [] } as never;
   reservations.follow(nothing, (key) => void woken.push(formatKey(key)));
-  const wait = (cluster: string, target: string) => {
-    const key: ObjectKey = { cluster: cluster as ClusterName, namespace: "default", name: target };
-    const metadata = { name: target, labels: { "workload.kcp.io/cluster": target } };
-    const workload = { metadata, spec: {} } as unknown as Workload;
-    reservations.reservePinned(key, workload, new Map(), true);
+  const decide = (cluster: string, name: string, target: string, reserved = 0) => {
+    const key: ObjectKey = { cluster: cluster as ClusterName, namespace: "default", name };
+    const metadata = { name, labels: { "workload.kcp.io/cluster": target } };
+    const template = { spec: { containers: [{ name: "main" }] } };
+    const workload = { metadata, spec: { replicas: 1, template } } as unknown as Workload;
+    const held = reserved === 0 ? new Map() : new Map([[target, pods(reserved)]]);
+    reservations.reservePinned(key, workload, held, reserved === 0);
     return formatKey(key);
   };
-  return { cache, woken, wait };
+  const wait = (cluster: string, target: string) => decide(cluster, target, target);
+  return { cache, woken, wait, decide };
 }
 
 describe("released capacity", () => {
@@ -57,5 +67,23 @@ describe("released capacity", () => {
     assert.deepEqual(woken, []);
     cache.reserve(other, new Map([["east", pods(1)]]));
     assert.deepEqual(woken, [own, tenant]);
+  });
+
+  it("requeues as many as fit in the order in which they wait, and the next when these need none", () => {
+    const { cache, woken, decide } = start();
+    const wait = (name: string) => decide("home", name, "east");
+    const other = { cluster: "home", namespace: "default", resource: "jobs.batch", name: "run" };
+    cache.reserve(other, new Map([["east", pods(3)]]));
+    const [one, two, three] = ["one", "two", "three"].map(wait);
+    wait("four");
+    cache.reserve(other, new Map([["east", pods(1)]]));
+    assert.deepEqual(woken, [one, two]);
+    // The first takes a Pod, the second waits for something else: the third may have it.
+    decide("home", "one", "east", 1);
+    assert.deepEqual(woken, [one, two]);
+    wait("two");
+    assert.deepEqual(woken, [one, two, three]);
+    decide("home", "three", "east", 1);
+    assert.deepEqual(woken, [one, two, three]);
   });
 });

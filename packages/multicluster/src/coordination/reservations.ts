@@ -10,9 +10,13 @@ import {
   type ObjectSource,
   type ObjectStore,
 } from "@kcp-ts/sdk";
-import { assignedTargets } from "../api/index.ts";
+import { assignedTargets, workloadsResource } from "../api/index.ts";
 import {
+  addTo,
   inFlightReplicas,
+  maxAvailableReplicas,
+  multipliedBy,
+  noResources,
   type ResourceAmounts,
   reservationOf,
   type Scheduler,
@@ -21,6 +25,7 @@ import {
   type SchedulingSubject,
   workloadKindKey,
 } from "../scheduling/index.ts";
+import type { ClusterInfo } from "./cluster-state.ts";
 import { writtenClusters } from "./conclude-decision.ts";
 import { type Decision, schedulableOf } from "./decide.ts";
 import { observePinned } from "./pinned-workload.ts";
@@ -28,28 +33,49 @@ import { recordedInFlight } from "./placement-record.ts";
 import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
+/** A workload with unscheduled replicas. */
 interface WaitingWorkload {
   readonly key: ObjectKey;
-  readonly places: ReadonlySet<string>;
+  readonly subject: SchedulingSubject;
+  /** The SyncTargets that could have them, by the key of the physical cluster. */
+  readonly targets: ReadonlyMap<string, string>;
+  readonly requests: ResourceAmounts;
+  readonly replicas: number;
+}
+
+/** The workloads that wait for a cluster, in the order in which they began to wait. */
+interface WakeRound {
+  readonly remaining: string[];
+  /** Woken, and not decided since. */
+  readonly undecided: Set<string>;
 }
 
 export class Reservations {
   readonly #scheduler: Scheduler;
   readonly #strategy: Strategy;
+  readonly #clusters: Pick<ObjectStore<ClusterInfo>, "list">;
   readonly #resource: string;
-  /** Workloads with unscheduled replicas, and the physical clusters that could have them. */
   readonly #waiting = new Map<string, WaitingWorkload>();
+  readonly #rounds = new Map<string, WakeRound>();
+  #enqueue: (key: ObjectKey) => void = () => {};
 
-  constructor(scheduler: Scheduler, strategy: Strategy) {
+  constructor(
+    scheduler: Scheduler,
+    strategy: Strategy,
+    clusters: Pick<ObjectStore<ClusterInfo>, "list">,
+  ) {
     this.#scheduler = scheduler;
     this.#strategy = strategy;
+    this.#clusters = clusters;
     this.#resource = workloadKindKey(strategy.workloads);
   }
 
   /** A change of policies or reservations requeues the workloads that it concerns. */
   follow(workloads: ObjectStore<KubernetesObject>, enqueue: (key: ObjectKey) => void): void {
+    this.#enqueue = enqueue;
     this.#scheduler.subscribe((news) => {
-      for (const key of this.#keysOf(news, workloads)) enqueue(key);
+      if (news.kind === "room") this.#wake(news.place);
+      else for (const key of this.#keysOf(news, workloads)) enqueue(key);
     });
   }
 
@@ -86,7 +112,8 @@ export class Reservations {
     this.#scheduler.reserve(this.#subjectOf(key, workload), held);
     this.#await(
       key,
-      plan.unscheduled > 0,
+      workload,
+      plan.unscheduled,
       clusters.map(({ name }) => name),
     );
   }
@@ -106,23 +133,87 @@ export class Reservations {
     isWaiting: boolean,
   ): void {
     this.#scheduler.reserve(this.#subjectOf(key, workload), held);
-    this.#await(key, isWaiting, assignedTargets(workload.metadata.labels));
+    const replicas = isWaiting ? this.#strategy.desiredReplicas(workload) : 0;
+    this.#await(key, workload, replicas, assignedTargets(workload.metadata.labels));
   }
 
-  #await(key: ObjectKey, isWaiting: boolean, targets: Iterable<string>): void {
+  /** Records the replicas of a decision that wait for capacity. */
+  #await(key: ObjectKey, workload: Workload, replicas: number, targets: Iterable<string>): void {
     const id = formatKey(key);
-    if (!isWaiting) {
-      this.#waiting.delete(id);
-      return;
+    if (replicas === 0) this.#waiting.delete(id);
+    else {
+      const { clusterKeyOf } = this.#scheduler.reservations;
+      this.#waiting.set(id, {
+        key,
+        subject: this.#subjectOf(key, workload),
+        targets: new Map(
+          [...targets].map((target) => [clusterKeyOf(key.cluster, target), target] as const),
+        ),
+        requests: schedulableOf(this.#strategy, workload).requests,
+        replicas,
+      });
     }
-    const { clusterKeyOf } = this.#scheduler.reservations;
-    const places = new Set([...targets].map((target) => clusterKeyOf(key.cluster, target)));
-    this.#waiting.set(id, { key, places });
+    this.#decided(id);
   }
 
-  #waitingFor(freed: string): readonly ObjectKey[] {
-    return [...this.#waiting.values()].flatMap(({ key, places }) =>
-      places.has(freed) ? [key] : [],
+  /** Requeues the workloads that wait for a cluster in their order, as many as fit. */
+  #wake(place: string): void {
+    if (this.#waiting.size === 0) return;
+    const round = { remaining: [...this.#waiting.keys()].reverse(), undecided: new Set<string>() };
+    this.#rounds.set(place, round);
+    this.#continue(place, round);
+  }
+
+  /** What the woken workloads have left is for those behind them. */
+  #decided(id: string): void {
+    for (const [place, round] of this.#rounds)
+      if (round.undecided.delete(id) && round.undecided.size === 0) this.#continue(place, round);
+  }
+
+  #continue(place: string, { remaining, undecided }: WakeRound): void {
+    const taken = new Map<string, number>();
+    for (let id = remaining.pop(); id !== undefined; id = remaining.pop()) {
+      const waiting = this.#waiting.get(id);
+      const target = waiting?.targets.get(place);
+      if (waiting === undefined || target === undefined) continue;
+      const fitting = this.#fitting(waiting, target, taken) || this.#fittingElsewhere(waiting);
+      if (fitting > 0) {
+        undecided.add(id);
+        addTo(taken, multipliedBy(waiting.requests, Math.min(fitting, waiting.replicas)));
+        this.#enqueue(waiting.key);
+      } else if (undecided.size > 0) {
+        // Whether it fits is known when the others are decided.
+        remaining.push(id);
+        return;
+      }
+    }
+    if (undecided.size === 0) this.#rounds.delete(place);
+  }
+
+  /** What one cluster of a Location releases may be used in another. */
+  #fittingElsewhere(waiting: WaitingWorkload): number {
+    if (this.#scheduler.snapshotFor(waiting.subject).locationLimits.length === 0) return 0;
+    const targets = [...waiting.targets.values()];
+    return Math.max(0, ...targets.map((target) => this.#fitting(waiting, target, noResources)));
+  }
+
+  /** How many more replicas the cluster's limits permit, beside what the woken workloads take. */
+  #fitting(
+    { key: { cluster }, subject, requests }: WaitingWorkload,
+    target: string,
+    taken: ResourceAmounts,
+  ): number {
+    const candidate = this.#clusters.list({ cluster }).find(({ name }) => name === target);
+    if (candidate === undefined || requests.size === 0) return Infinity;
+    const { reservations } = this.#scheduler;
+    const used = reservations.reserved(candidate.computeWorkspace ?? cluster, target);
+    const others = reservations.usedByOthers(subject)(target, candidate.computeWorkspace);
+    const usedWith = (name: string) => (used.get(name) ?? 0) + (taken.get(name) ?? 0);
+    const isThere = others(workloadsResource) < (used.get(workloadsResource) ?? 0);
+    const currentReplicas = { replicas: isThere ? 1 : 0, available: 0 };
+    const usage = { inCluster: () => usedWith, byWorkspace: () => used };
+    return (
+      maxAvailableReplicas(candidate, { requests, currentReplicas }, usage)?.replicas ?? Infinity
     );
   }
 
@@ -144,6 +235,7 @@ export class Reservations {
   release(key: ObjectKey): void {
     this.#scheduler.reserve(this.#subjectOf(key, undefined), new Map());
     this.#waiting.delete(formatKey(key));
+    this.#decided(formatKey(key));
   }
 
   #subjectOf(
@@ -155,11 +247,9 @@ export class Reservations {
   }
 
   #keysOf(
-    schedulingNotification: SchedulingNotification,
+    schedulingNotification: Exclude<SchedulingNotification, { readonly kind: "room" }>,
     workloads: ObjectStore<KubernetesObject>,
   ): Iterable<ObjectKey> {
-    if (schedulingNotification.kind === "room")
-      return this.#waitingFor(schedulingNotification.place);
     if (schedulingNotification.kind === "record") {
       const { cluster, namespace, name, resource } = schedulingNotification;
       return resource === this.#resource ? [{ cluster, namespace, name }] : [];

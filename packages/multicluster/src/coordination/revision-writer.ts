@@ -4,8 +4,15 @@
  * rollout undo` then reports that it finds none.
  */
 import { isStatusError, type StatusReason } from "@kcp-ts/machinery/status";
-import type { Client, EventInput, KubernetesObject, ResourceClient } from "@kcp-ts/sdk";
-import { ownedByLabel } from "../api/index.ts";
+import {
+  type Client,
+  type EventInput,
+  formatKey,
+  type KubernetesObject,
+  type ObjectKey,
+  type ResourceClient,
+} from "@kcp-ts/sdk";
+import { hashDigits, ownedByLabel } from "../api/index.ts";
 import { ownerLabelValue } from "./cluster-copy.ts";
 import { deployments } from "./deployment.ts";
 import {
@@ -45,6 +52,34 @@ export interface RevisionUpdate {
   /** The number of the newest revision, for kinds that carry it in an annotation. */
   readonly number?: number;
   readonly events: readonly EventInput[];
+}
+
+/**
+ * The workloads whose newest template is in their history: it is neither read nor written again
+ * until they change.
+ */
+export class RecordedRevisions {
+  readonly #recorded = new Map<string, { readonly of: string; readonly update: RevisionUpdate }>();
+
+  /** Undefined when the history has to be read. */
+  of(key: ObjectKey, parent: Workload): RevisionUpdate | undefined {
+    const known = this.#recorded.get(formatKey(key));
+    return known?.of === digestOf(parent) ? known.update : undefined;
+  }
+
+  record(key: ObjectKey, parent: Workload, update: RevisionUpdate): void {
+    this.#recorded.set(formatKey(key), { of: digestOf(parent), update });
+  }
+
+  forget(key: ObjectKey): void {
+    this.#recorded.delete(formatKey(key));
+  }
+}
+
+/** Revisions are made of the template, and of the annotations. */
+function digestOf({ metadata: { uid = "", generation = 0, annotations = {} } }: Workload): string {
+  const { [revisionAnnotation]: _, ...copied } = annotations;
+  return hashDigits(JSON.stringify([uid, generation, copied]), 32);
 }
 
 export async function writeRevisionHistory(

@@ -22,11 +22,14 @@ export { observePlacement, placedWorkloadOf, workloadKindKey } from "./placed-wo
 export { planWorkspace } from "./plan-workspace.ts";
 export { namespaces, Policies } from "./policies.ts";
 export { defaultPolicy, type Policy } from "./policy.ts";
-export type { Usage } from "./replica-estimator.ts";
+export { maxAvailableReplicas, type Usage } from "./replica-estimator.ts";
 export { ReservationCache } from "./reservation-cache.ts";
 export { ReservedResourcesController } from "./reserved-resources-controller.ts";
 export {
+  addTo,
   formatResourceAmounts,
+  multipliedBy,
+  noResources,
   parseResourceAmounts,
   type ResourceAmounts,
 } from "./resource-amounts.ts";

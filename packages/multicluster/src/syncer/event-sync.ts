@@ -191,6 +191,7 @@ export class EventSync {
     const { namespaces, context, serves, signal } = this.#options;
     const at = namespaces.locate(event.metadata.namespace ?? "");
     if (at === undefined || !serves(at.cluster)) return false;
+    if (this.#isFirstScaling(event, at.cluster, at.namespace)) return true;
     const known = await this.#knownAs(event.involvedObject ?? {}, event.metadata.namespace ?? "", {
       ...at,
       name: "",
@@ -200,6 +201,18 @@ export class EventSync {
     const resource = context.upstreamIn(at.cluster).resource<DynamicObject>(events as never);
     await resource.apply(object, { fieldManager: syncerFieldManager, force: true, signal });
     return true;
+  }
+
+  /** The workload's own Event `ScaledCluster` says it, with the replicas of all clusters. */
+  #isFirstScaling(
+    { reason, involvedObject: { kind, name = "" } = {} }: Event,
+    cluster: ClusterName,
+    namespace: string,
+  ): boolean {
+    if (reason !== "ScalingReplicaSet" || kind !== "Deployment") return false;
+    const synced = this.#options.viewOf("apps", kind);
+    const upstream = synced && this.#upstreamOf(synced, { cluster, namespace, name });
+    return upstream !== undefined && isPart(upstream) && upstream.metadata.generation === 1;
   }
 
   /** The upstream object that corresponds to the involved object. */
@@ -214,9 +227,10 @@ export class EventSync {
     const synced = this.#options.viewOf(group, kind);
     const upstream = synced && this.#upstreamOf(synced, { ...at, name });
     if (upstream !== undefined) {
-      const { name, uid, labels, controller } = upstream.metadata;
-      const isPart = ownedByLabels.some((label) => stringMember(labels, label) !== undefined);
-      return isPart && controller !== undefined ? controller : { apiVersion, kind, name, uid };
+      const { name, uid, controller } = upstream.metadata;
+      return isPart(upstream) && controller !== undefined
+        ? controller
+        : { apiVersion, kind, name, uid };
     }
     const resource =
       synced?.resource ?? between.find((one) => one.group === group && one.kind === kind);
@@ -246,6 +260,11 @@ export class EventSync {
     this.#owners.set(uid, owner);
     return owner;
   }
+}
+
+/** Whether the object is the per-cluster object of a workload. */
+function isPart({ metadata: { labels } }: CachedObject): boolean {
+  return ownedByLabels.some((label) => stringMember(labels, label) !== undefined);
 }
 
 /** The parts of an Event that its upstream copy is made of, with texts of a limited length. */

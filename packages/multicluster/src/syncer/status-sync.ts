@@ -9,6 +9,7 @@ import {
   type JsonArray,
   type JsonObject,
   type JsonValue,
+  jsonEqual,
   member,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
@@ -22,6 +23,8 @@ import {
 import type { SyncRules } from "../api/index.ts";
 import {
   assignedTargets,
+  firstReportMsMax,
+  isReportedWhenStarted,
   sharedStatus,
   statusAnnotation,
   syncerFieldManager,
@@ -50,15 +53,23 @@ export const statusAnnotationCharactersMax = 32_768;
 
 /**
  * What a cluster reports of a new copy while its replicas start is one write: when all of them are
- * available, or after this time.
+ * available, when nothing has changed for some time, or at the latest after `firstReportMsMax`.
+ * Until then the workload's own status is not about its newest generation, and `kubectl rollout
+ * status` waits.
  */
-const firstReportMs = 1000;
+const firstReportQuietMs = 2000;
+
+interface Starting {
+  readonly sinceMs: number;
+  readonly status: JsonValue;
+  readonly changedAtMs: number;
+}
 
 export class StatusSync {
   readonly #options: StatusSyncOptions;
   readonly #told: UpsyncStatusGuard;
-  /** By the text of the key: when a copy without a report was first seen. */
-  readonly #startedAtMs = new Map<string, number>();
+  /** By the text of the key: since when a copy without a report starts. */
+  readonly #starting = new Map<string, Starting>();
 
   constructor(options: StatusSyncOptions) {
     this.#options = options;
@@ -72,7 +83,7 @@ export class StatusSync {
 
   forget(text: string): void {
     this.#told.forget(text);
-    this.#startedAtMs.delete(text);
+    this.#starting.delete(text);
   }
 
   /** When to sync again, if another client keeps writing another status. */
@@ -98,14 +109,17 @@ export class StatusSync {
 
   #firstReportInMs(key: ObjectKey, upstream: CachedObject, status: JsonValue): number {
     const text = formatKey(key);
-    if (hasReport(upstream) || !isStarting(bodyOf(upstream), status)) {
-      this.#startedAtMs.delete(text);
+    const { resource } = this.#options.synced;
+    const isNew = isReportedWhenStarted(resource) && !hasReport(upstream);
+    if (!isNew || !isStarting(bodyOf(upstream), status)) {
+      this.#starting.delete(text);
       return 0;
     }
     const nowMs = this.#options.context.clock.monotonic();
-    const startedAtMs = this.#startedAtMs.get(text) ?? nowMs;
-    this.#startedAtMs.set(text, startedAtMs);
-    return startedAtMs + firstReportMs - nowMs;
+    const { sinceMs = nowMs, status: before, changedAtMs = nowMs } = this.#starting.get(text) ?? {};
+    const changedAtMsNow = jsonEqual(before ?? null, status) ? changedAtMs : nowMs;
+    this.#starting.set(text, { sinceMs, status, changedAtMs: changedAtMsNow });
+    return Math.min(changedAtMsNow + firstReportQuietMs, sinceMs + firstReportMsMax) - nowMs;
   }
 
   /** An object that is in no cluster any more has no status either. */
@@ -196,7 +210,7 @@ function hasReport(upstream: CachedObject): boolean {
   );
 }
 
-/** Whether some of the requested replicas are not available yet; other kinds do not start. */
+/** Whether some of the requested replicas are not available yet. */
 function isStarting({ spec }: JsonObject, status: JsonValue): boolean {
   const replicas = isJsonObject(spec ?? null) ? member(spec as JsonObject, "replicas") : undefined;
   if (typeof replicas !== "number" || !isJsonObject(status)) return false;

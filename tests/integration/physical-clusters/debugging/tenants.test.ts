@@ -69,7 +69,7 @@ for (const mode of modes) {
           const ofPods = about.filter(({ kind }) => kind === "Pod");
           assert.ok(ofPods.length > 0);
           for (const { name } of ofPods) assert.equal(name, stage.pods[tenant].metadata.name);
-          const scaled = items.find(({ reason }) => reason === "ScalingReplicaSet");
+          const scaled = items.find(({ reason }) => reason === "SuccessfulCreate");
           assert.equal((scaled?.["involvedObject"] as { name?: string } | undefined)?.name, "web");
           assert.ok(
             String(scaled?.["message"]).startsWith(`${shared}: `),

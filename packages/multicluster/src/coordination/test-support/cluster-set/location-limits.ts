@@ -156,7 +156,9 @@ class SchedulerMemory {
   reservationsOf(workload: SimulatedWorkload): Reservations {
     const known = this.#reservations.get(workload);
     if (known !== undefined) return known;
-    const made = new Reservations(this.#scheduler(), workload.kind.strategy as Strategy);
+    const made = new Reservations(this.#scheduler(), workload.kind.strategy as Strategy, {
+      list: () => [],
+    });
     this.#reservations.set(workload, made);
     const nobody = { keysByIndex: () => [] };
     made.follow(nobody as never, () => this.#onNews(workload));
