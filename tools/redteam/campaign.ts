@@ -24,6 +24,7 @@ import { mergeAttacks } from "./merge-attacks.ts";
 import { nativeAttacks } from "./native-attacks.ts";
 import { type NativeKind, readNativeKinds } from "./native-kinds.ts";
 import { objectAttacks } from "./object-attacks.ts";
+import { placementAttacks } from "./placement-attacks.ts";
 import { quantityAttacks } from "./quantity-attacks.ts";
 import { RawConnections } from "./raw-connections.ts";
 import { readAttacks } from "./read-attacks.ts";
@@ -52,6 +53,7 @@ const singleAttacks: readonly Attack[] = [
   ...nativeAttacks,
   ...clusterAttacks,
   ...memberAttacks,
+  ...placementAttacks,
 ];
 
 export const allAttacks: readonly Attack[] = [...singleAttacks, combination(singleAttacks)];
