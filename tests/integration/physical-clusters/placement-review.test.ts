@@ -171,6 +171,9 @@ describe("placement reviews in a workspace of its own clusters", () => {
     );
     const isInvalid = (error: unknown) => isStatusError(error, "Invalid");
     await assert.rejects(ask(client, {}), isInvalid);
+    const nameless = { kind: "Deployment" } as never;
+    for (const plan of [{ objects: [nameless] }, { join: nameless }])
+      await assert.rejects(ask(client, { plan }), /a planned object has no metadata.name/);
     const both = { explain: web, clusters: {} };
     await assert.rejects(ask(client, both), isInvalid);
   });
