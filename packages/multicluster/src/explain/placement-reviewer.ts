@@ -129,10 +129,9 @@ export class PlacementReviewer {
     const strategies = await readStrategies(client().inCluster(cluster), { signal });
     const snapshot = await this.#snapshotOf(cluster, strategies, signal);
     const change = changeOf(planned, moment.nowMs, strategies);
-    const after = await runYielding(until(signal, changed(snapshot, change)));
-    const { moves, ...plan } = await runYielding(
-      until(signal, planChangeInSteps(snapshot, () => after, moment)),
-    );
+    const after = await runUntil(signal, changed(snapshot, change));
+    const steps = planChangeInSteps(snapshot, () => after, moment);
+    const { moves, ...plan } = await runUntil(signal, steps);
     const visible: (typeof moves)[number][] = [];
     for (const move of moves) {
       const { resource } = kindOf(snapshot, after, move.kind);
@@ -291,7 +290,19 @@ function* changed(
   return now;
 }
 
-/** The work, which ends when its request does: thousands of decisions may take longer. */
+/**
+ * Ends with the request: thousands of decisions may take longer. An invalid selector is an error of
+ * the request, too: those of stored objects were validated.
+ */
+async function runUntil<Result>(signal: AbortSignal, work: Resumable<Result>): Promise<Result> {
+  try {
+    return await runYielding(until(signal, work));
+  } catch (error) {
+    if (error instanceof SelectorSyntaxError) throw statusError.badRequest(error.message);
+    throw error;
+  }
+}
+
 function* until<Result>(signal: AbortSignal, work: Resumable<Result>): Resumable<Result> {
   for (;;) {
     signal.throwIfAborted();
