@@ -20,15 +20,9 @@ export function applyToSnapshot(
     case "SyncTarget":
       return (snapshot) => applyTarget(object as SyncTarget, nowMs)(snapshot);
     case "Location":
-      return (snapshot) => ({
-        ...snapshot,
-        locations: put(snapshot.locations, policy),
-      });
+      return (snapshot) => ({ ...snapshot, locations: put(snapshot.locations, policy) });
     case "Placement":
-      return (snapshot) => ({
-        ...snapshot,
-        placements: put(snapshot.placements, policy),
-      });
+      return (snapshot) => ({ ...snapshot, placements: put(snapshot.placements, policy) });
     case "Namespace":
       return (snapshot) => ({
         ...snapshot,
