@@ -7,7 +7,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { allAttacks, holdMaxMs, peakBytesMax, runCampaign } from "./campaign.ts";
+import {
+  allAttacks,
+  holdMaxMs,
+  peakBytesMax,
+  runCampaign,
+  unrepeatedHoldMaxMs,
+} from "./campaign.ts";
 
 const seconds = Number(process.env["KCP_REDTEAM_SECONDS"] ?? "8");
 /**
@@ -29,11 +35,18 @@ describe("a hostile tenant", () => {
     t.after(() => rmSync(directory, { recursive: true, force: true }));
     const result = await runCampaign({ directory, seed, seconds });
     assert.ok(result.steps > 0);
-    assert.ok(result.isBystanderUnchanged);
+    assert.deepEqual(result.bystanderChanges, []);
     const beyond = result.beyond.filter(
       ({ holdMs, peakBytes }) =>
         holdMs > holdMaxMs * crowding || peakBytes > peakBytesMax * crowding,
     );
     assert.deepEqual(beyond, [], `seed ${seed}`);
+    const once = result.unrepeated.filter(({ holdMs }) => holdMs > unrepeatedHoldMaxMs * crowding);
+    assert.deepEqual(once, [], `seed ${seed}`);
+    const shown = ({ longest, largest }: typeof result) =>
+      `${longest?.holdMs.toFixed(1)} of ${holdMaxMs} ms, ${((largest?.peakBytes ?? 0) / 2 ** 20).toFixed(1)} of ${peakBytesMax >> 20} MiB`;
+    t.diagnostic(
+      `seed ${seed}: ${result.steps} requests, at most ${shown(result)}; ${result.unrepeated.length} in no repetition`,
+    );
   });
 });

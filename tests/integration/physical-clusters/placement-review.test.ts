@@ -171,6 +171,16 @@ describe("placement reviews in a workspace of its own clusters", () => {
     );
     const isInvalid = (error: unknown) => isStatusError(error, "Invalid");
     await assert.rejects(ask(client, {}), isInvalid);
+    const nameless = { kind: "Deployment" } as never;
+    for (const plan of [{ objects: [nameless] }, { join: nameless }])
+      await assert.rejects(ask(client, { plan }), /a planned object has no metadata.name/);
+    const policy = { kind: "Placement", metadata: { name: "p" } };
+    const matchExpressions = [{ key: "a", operator: "Exists", values: ["b"] }];
+    const invalid = { ...policy, spec: { namespaceSelector: { matchExpressions } } } as never;
+    assert.ok((await ask(client, { plan: { objects: [policy as never] } })).plan);
+    await assert.rejects(ask(client, { plan: { objects: [invalid] } }), (error: unknown) =>
+      isStatusError(error, "BadRequest"),
+    );
     const both = { explain: web, clusters: {} };
     await assert.rejects(ask(client, both), isInvalid);
   });

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { cloneJson, type JsonValue, jsonDepthMax } from "../json/index.ts";
 import {
   applyJsonPatch,
+  applyJsonPatchResumable,
   jsonPatchCopiedBytesMax,
   jsonPatchOperationsMax,
   jsonPatchShiftedItemsMax,
@@ -55,6 +56,25 @@ describe("the limits of a JSON patch", () => {
         return true;
       },
     );
+  });
+
+  it("leave no operation that copies much in one step", () => {
+    const large = Array.from({ length: 60_000 }, (_, at) => at);
+    for (const operation of [
+      { op: "copy", from: "/large", path: "/copy" },
+      { op: "add", path: "/copy", value: large },
+      { op: "replace", path: "/copy", value: large },
+    ]) {
+      const isCopy = operation.op === "copy";
+      const patch = readJsonPatch({ value: [operation], duplicates: [] });
+      const work = applyJsonPatchResumable(isCopy ? { large } : { copy: [] }, patch);
+      let steps = 0;
+      let next = work.next();
+      for (; next.done !== true; next = work.next()) steps++;
+      assert.deepEqual((next.value as { copy: JsonValue }).copy, large);
+      // Cloning 60,000 values takes twelve steps, and looking at their depth sixty.
+      assert.ok(steps > (isCopy ? 180 : 70), `${operation.op} in ${steps} steps`);
+    }
   });
 
   it("are the bytes that copies add", () => {

@@ -5,9 +5,8 @@
  * member of an object adds it, `copy` of an absent member writes null, `add` of the whole document
  * is rejected, negative indices count from the end.
  */
-import { type Resumable, runSync } from "../base/index.ts";
+import { type Resumable, runSync, YieldCounter } from "../base/index.ts";
 import {
-  cloneJson,
   cloneResumable,
   isJsonObject,
   type JsonObject,
@@ -43,8 +42,8 @@ export function applyJsonPatch(document: JsonValue, patch: JsonPatch): JsonValue
 }
 
 /**
- * The same, yielding between operations: there may be thousands, and copies of large parts among
- * them. Patches that are applied one after the other share a budget.
+ * The same, yielding between operations and within those that copy: there may be thousands, and
+ * large parts among them. Patches that are applied one after the other share a budget.
  */
 export function* applyJsonPatchResumable(
   document: JsonValue,
@@ -53,10 +52,10 @@ export function* applyJsonPatchResumable(
 ): Resumable<JsonValue> {
   const application = new Application(yield* cloneResumable(document), budget);
   for (const operation of patch.operations) {
-    application.run(operation);
+    yield* application.run(operation);
     yield;
   }
-  assertDepth(application.document);
+  yield* assertDepth(application.document);
   return application.document;
 }
 
@@ -100,16 +99,16 @@ class Application {
     this.#budget = budget;
   }
 
-  run(operation: JsonPatchOperation): void {
+  *run(operation: JsonPatchOperation): Resumable<void> {
     switch (operation.op) {
       case "add":
-        this.#add(operation);
+        yield* this.#add(operation);
         break;
       case "remove":
         this.#remove(operation);
         break;
       case "replace":
-        this.#replace(operation);
+        yield* this.#replace(operation);
         break;
       case "move":
         this.#move(operation);
@@ -118,19 +117,20 @@ class Application {
         this.#test(operation);
         break;
       case "copy":
-        this.#copy(operation);
+        yield* this.#copy(operation);
         break;
       default:
         throw refused(`Unexpected kind: ${operation.op ?? "unknown"}`);
     }
   }
 
-  #add({ path, value = null }: JsonPatchOperation): void {
+  *#add({ path, value = null }: JsonPatchOperation): Resumable<void> {
     if (path === undefined) throw refused("add operation failed to decode path: missing value");
     const target = this.#find(path);
     if (target === undefined)
       throw missing(`add operation does not apply: doc is missing path: "${path}"`);
-    inContext(`error in add for path: '${path}'`, () => this.#insert(target, cloneJson(value)));
+    const copy = yield* cloneResumable(value);
+    inContext(`error in add for path: '${path}'`, () => this.#insert(target, copy));
   }
 
   #remove({ path }: JsonPatchOperation): void {
@@ -141,12 +141,12 @@ class Application {
     inContext(`error in remove for path: '${path}'`, () => this.#take(target));
   }
 
-  #replace({ path, value = null }: JsonPatchOperation): void {
+  *#replace({ path, value = null }: JsonPatchOperation): Resumable<void> {
     if (path === undefined) throw missingMember("replace", "path");
     if (path === "") {
       if (typeof value !== "object" || value === null)
         throw refused("replace operation value must be object or array");
-      this.document = cloneJson(value);
+      this.document = yield* cloneResumable(value);
       return;
     }
     const target = this.#find(path);
@@ -154,7 +154,7 @@ class Application {
       throw missing(`replace operation does not apply: doc is missing path: ${path}`);
     const { container, key } = target;
     if (!Array.isArray(container)) {
-      setMember(container, key, cloneJson(value));
+      setMember(container, key, yield* cloneResumable(value));
       return;
     }
     let index: number;
@@ -164,7 +164,7 @@ class Application {
       if (!(error instanceof PatchError)) throw error;
       throw missing(`replace operation does not apply: doc is missing key: ${path}`);
     }
-    container[index] = cloneJson(value);
+    container[index] = yield* cloneResumable(value);
   }
 
   #move({ path, from }: JsonPatchOperation): void {
@@ -180,7 +180,7 @@ class Application {
     inContext(`error in move for path: '${path}'`, () => this.#insert(target, value));
   }
 
-  #copy({ path, from }: JsonPatchOperation): void {
+  *#copy({ path, from }: JsonPatchOperation): Resumable<void> {
     if (from === undefined) throw missingMember("copy", "from");
     const source = this.#find(from);
     if (source === undefined)
@@ -190,9 +190,10 @@ class Application {
     const target = this.#find(path);
     if (target === undefined)
       throw missing(`copy operation does not apply: doc is missing destination path: ${path}`);
-    assertDepth(value);
-    this.#budget.copy(jsonBytes(value));
-    inContext("error while adding value during copy", () => this.#insert(target, cloneJson(value)));
+    yield* assertDepth(value);
+    this.#budget.copy(yield* jsonBytes(value));
+    const copy = yield* cloneResumable(value);
+    inContext("error while adding value during copy", () => this.#insert(target, copy));
   }
 
   #test({ path, value = null }: JsonPatchOperation): void {
@@ -277,16 +278,23 @@ function getOrMissing(target: Target): JsonValue | undefined {
   }
 }
 
+/** Values that are visited in one step. */
+const visitedPerStep = 1000;
+
 /** Moves can nest deeper than the parser accepts; recursive code relies on the parser's bound. */
-function assertDepth(value: JsonValue, level = 1): void {
-  if (typeof value !== "object" || value === null) return;
-  if (level > jsonDepthMax) throw refused(`exceeded max depth of ${jsonDepthMax} levels`);
-  if (Array.isArray(value)) {
-    for (const item of value) assertDepth(item as JsonValue, level + 1);
-  } else {
-    for (const key in value as JsonObject) {
-      assertDepth((value as JsonObject)[key] as JsonValue, level + 1);
+function* assertDepth(value: JsonValue): Resumable<void> {
+  const pace = new YieldCounter(visitedPerStep);
+  let containers: readonly JsonValue[] = isContainer(value) ? [value] : [];
+  for (let level = 1; containers.length > 0; level++) {
+    if (level > jsonDepthMax) throw refused(`exceeded max depth of ${jsonDepthMax} levels`);
+    const inner: JsonValue[] = [];
+    for (const container of containers) {
+      for (const each of Object.values(container as JsonObject) as JsonValue[]) {
+        if (isContainer(each)) inner.push(each);
+        if (pace.isTime()) yield;
+      }
     }
+    containers = inner;
   }
 }
 

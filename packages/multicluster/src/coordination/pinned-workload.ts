@@ -3,6 +3,7 @@
  * of their kind reserves their resources, as for every workload, and opens their limit gate. A
  * workload that does not fit waits for capacity, and an Event says why.
  */
+import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import { isPatchError } from "@kcp-ts/machinery/patch";
 import {
   type Client,
@@ -107,8 +108,9 @@ export async function coordinatePinned(
   signal: AbortSignal,
 ): Promise<void> {
   const { metadata } = workload;
+  const patched = await runSyncFirst(patchedFor(workload, work));
   // No await between the snapshot of reservations and the reservation: see `coordinateOne`.
-  const gates = decideGates(key, workload, work);
+  const gates = decideGates(key, workload, patched, work);
   const changed = [...gates].filter(([target, gate]) => {
     const before = limitGateOf(metadata.annotations, target);
     return before === undefined || !isSameGate(before, gate);
@@ -131,26 +133,49 @@ export async function coordinatePinned(
       });
 }
 
+interface PatchedWorkload {
+  readonly candidate: ClusterInfo;
+  /** The workload as the cluster gets it. */
+  readonly patched: Workload;
+  readonly specDiff: Pick<LimitGate, "specDiff">;
+}
+
+/** By cluster; those that have no SyncTarget are left out. */
+function* patchedFor(
+  workload: Workload,
+  { strategy, targets }: PinnedWork,
+): Resumable<ReadonlyMap<string, PatchedWorkload>> {
+  const { labels, annotations } = workload.metadata;
+  const candidates = new Map(targets.map((candidate) => [candidate.name, candidate]));
+  const all = new Map<string, PatchedWorkload>();
+  for (const target of assignedTargets(labels)) {
+    yield;
+    const candidate = candidates.get(target);
+    if (candidate === undefined) continue;
+    const diff = specDiffOf(annotations, target);
+    const patched = diff === undefined ? workload : yield* asPatched(workload, diff, strategy);
+    const specDiff = diff === undefined ? {} : { specDiff: diffHash(diff) };
+    all.set(target, { candidate, patched, specDiff });
+  }
+  return all;
+}
+
 function decideGates(
   key: ObjectKey,
   workload: Workload,
-  { strategy, targets, reservations }: PinnedWork,
+  all: ReadonlyMap<string, PatchedWorkload>,
+  { strategy, reservations }: PinnedWork,
 ): ReadonlyMap<string, LimitGate> {
-  const { labels, annotations, generation = 0 } = workload.metadata;
+  const { annotations, generation = 0 } = workload.metadata;
   const gates = new Map<string, LimitGate>();
   const held = new Map<string, ResourceAmounts>();
+  const scheduling = reservations?.snapshot(key, workload);
   let isWaiting = false;
-  for (const target of assignedTargets(labels)) {
+  for (const [target, { candidate, patched, specDiff }] of all) {
     const before = limitGateOf(annotations, target) ?? {};
-    const candidate = targets.find(({ name }) => name === target);
-    if (candidate === undefined) continue;
-    const diff = specDiffOf(annotations, target);
-    const patched = diff === undefined ? workload : asPatched(workload, diff, strategy);
-    const specDiff = diff === undefined ? {} : { specDiff: diffHash(diff) };
     const replicas = strategy.desiredReplicas(patched);
     const schedulable = schedulableOf(strategy, patched);
     const wanted = reservationOf(schedulable.requests, replicas);
-    const scheduling = reservations?.snapshot(key, workload);
     const result = filterAndScore({
       ...scheduling,
       workload: schedulable,
@@ -181,9 +206,9 @@ function decideGates(
 }
 
 /** The workload as the cluster gets it; an invalid diff keeps it from the cluster. */
-function asPatched(workload: Workload, diff: string, strategy: Strategy): Workload {
+function* asPatched(workload: Workload, diff: string, strategy: Strategy): Resumable<Workload> {
   try {
-    const patched: Workload = { ...workload, spec: withSpecDiff(workload.spec, diff) };
+    const patched: Workload = { ...workload, spec: yield* withSpecDiff(workload.spec, diff) };
     return strategy.accept(patched) ?? workload;
   } catch (error) {
     if (isPatchError(error)) return workload;

@@ -15,19 +15,14 @@ export function applyToSnapshot(
   strategies: readonly Strategy[] = strategiesDefault,
 ): SnapshotChange {
   const { name } = object.metadata;
+  const policy = { ...object, spec: (object as Placement & Location).spec ?? {} };
   switch (object.kind) {
     case "SyncTarget":
       return (snapshot) => applyTarget(object as SyncTarget, nowMs)(snapshot);
     case "Location":
-      return (snapshot) => ({
-        ...snapshot,
-        locations: put(snapshot.locations, object as Location),
-      });
+      return (snapshot) => ({ ...snapshot, locations: put(snapshot.locations, policy) });
     case "Placement":
-      return (snapshot) => ({
-        ...snapshot,
-        placements: put(snapshot.placements, object as Placement),
-      });
+      return (snapshot) => ({ ...snapshot, placements: put(snapshot.placements, policy) });
     case "Namespace":
       return (snapshot) => ({
         ...snapshot,

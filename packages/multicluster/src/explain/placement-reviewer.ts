@@ -7,7 +7,7 @@
  * user gets what the user's objects reveal: the names, and the reasons against replicas. A user who
  * may read SyncTargets also gets the moves of tenants of these clusters, as a drain reports them.
  */
-import { type Clock, runYielding } from "@kcp-ts/machinery/base";
+import { type Clock, type Resumable, runYielding } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { parseLabelSelector, SelectorSyntaxError } from "@kcp-ts/machinery/selectors";
 import { type GroupResource, statusError } from "@kcp-ts/machinery/status";
@@ -129,8 +129,9 @@ export class PlacementReviewer {
     const strategies = await readStrategies(client().inCluster(cluster), { signal });
     const snapshot = await this.#snapshotOf(cluster, strategies, signal);
     const change = changeOf(planned, moment.nowMs, strategies);
-    const after = changed(snapshot, change);
-    const { moves, ...plan } = await runYielding(planChangeInSteps(snapshot, () => after, moment));
+    const after = await runUntil(signal, changed(snapshot, change));
+    const steps = planChangeInSteps(snapshot, () => after, moment);
+    const { moves, ...plan } = await runUntil(signal, steps);
     const visible: (typeof moves)[number][] = [];
     for (const move of moves) {
       const { resource } = kindOf(snapshot, after, move.kind);
@@ -251,27 +252,63 @@ function forUser(explanation: Explanation): Explanation {
   return { ...explanation, clusters };
 }
 
+/** Many objects make a change of many steps. */
+type ReviewedChange = readonly SnapshotChange[];
+
 function changeOf(
   planned: PlannedChange,
   nowMs: number,
   strategies: readonly Strategy[],
-): SnapshotChange {
-  const { drain, loss, cordon, uncordon, join, objects } = planned;
-  if (drain !== undefined) return withDrainedTarget(drain);
-  if (loss !== undefined) return withLostTarget(loss);
-  if (cordon !== undefined) return withCordonedTarget(cordon, true);
-  if (uncordon !== undefined) return withCordonedTarget(uncordon, false);
-  if (join !== undefined) return withJoinedTarget(join, nowMs);
-  return (snapshot) =>
-    (objects ?? []).reduce((now, one) => applyToSnapshot(one, nowMs, strategies)(now), snapshot);
+): ReviewedChange {
+  const { drain, loss, cordon, uncordon, join, objects = [] } = planned;
+  if (drain !== undefined) return [withDrainedTarget(drain)];
+  if (loss !== undefined) return [withLostTarget(loss)];
+  if (cordon !== undefined) return [withCordonedTarget(cordon, true)];
+  if (uncordon !== undefined) return [withCordonedTarget(uncordon, false)];
+  const given = join === undefined ? objects : [join];
+  for (const { metadata } of given as readonly Partial<KubernetesObject>[])
+    if (typeof metadata?.name !== "string" || metadata.name === "")
+      throw statusError.badRequest("a planned object has no metadata.name");
+  if (join !== undefined) return [withJoinedTarget(join, nowMs)];
+  return objects.map((one) => applyToSnapshot(one, nowMs, strategies));
 }
 
 /** An impossible change is an error of the request. */
-function changed(workspaceSnapshot: WorkspaceSnapshot, change: SnapshotChange): WorkspaceSnapshot {
+function* changed(
+  workspaceSnapshot: WorkspaceSnapshot,
+  change: ReviewedChange,
+): Resumable<WorkspaceSnapshot> {
+  let now = workspaceSnapshot;
+  for (const each of change) {
+    try {
+      now = each(now);
+    } catch (error) {
+      throw statusError.badRequest((error as Error).message);
+    }
+    yield;
+  }
+  return now;
+}
+
+/**
+ * Ends with the request: thousands of decisions may take longer. An invalid selector is an error of
+ * the request, too: those of stored objects were validated.
+ */
+async function runUntil<Result>(signal: AbortSignal, work: Resumable<Result>): Promise<Result> {
   try {
-    return change(workspaceSnapshot);
+    return await runYielding(until(signal, work));
   } catch (error) {
-    throw statusError.badRequest((error as Error).message);
+    if (error instanceof SelectorSyntaxError) throw statusError.badRequest(error.message);
+    throw error;
+  }
+}
+
+function* until<Result>(signal: AbortSignal, work: Resumable<Result>): Resumable<Result> {
+  for (;;) {
+    signal.throwIfAborted();
+    const { done, value } = work.next();
+    if (done === true) return value;
+    yield;
   }
 }
 

@@ -3,6 +3,7 @@
  * (identity, owners, finalizers, keys of kcp), plus the labels and annotations by which the syncer
  * identifies its copies.
  */
+import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -67,7 +68,10 @@ export interface NamespacedName {
 
 const hashLength = 32;
 
-export function desiredObject(upstream: CachedObject, options: DesiredOptions): DesiredObject {
+export function* desiredObject(
+  upstream: CachedObject,
+  options: DesiredOptions,
+): Resumable<DesiredObject> {
   const { resource, target, policy, key, downstreamName, foreignPaths } = options;
   const { metadata } = upstream;
   const own = bodyOf(upstream);
@@ -76,7 +80,7 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
   const diff = specDiffOf(metadata.annotations, name);
   // An invalid diff is reported as the user's mistake.
   if (diff !== undefined && isJsonObject(body["spec"] ?? null))
-    body = { ...body, spec: withSpecDiff(body["spec"] as JsonObject, diff) };
+    body = { ...body, spec: yield* withSpecDiff(body["spec"] as JsonObject, diff) };
   if (wantsApiAccess(metadata.labels)) {
     const { namespace, name: of } = key;
     const address = stringMember(metadata.labels, apiAddressLabel);

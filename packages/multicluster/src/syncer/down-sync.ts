@@ -11,6 +11,7 @@
  * 3. No object is deleted because it was missing in a cache or a request failed: only after a live
  *    read that the upstream object is deleted, is being deleted, or is no longer assigned.
  */
+import { runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   type DynamicObject,
@@ -152,7 +153,7 @@ export class DownSync {
     if (downstream === undefined) {
       if (isClosed) return done;
       if (await this.#propagatesDeletion(key, upstream)) return done;
-      const made = await this.#apply(key, this.#desired(key, upstream, []), true);
+      const made = await this.#apply(key, await this.#desired(key, upstream, []), true);
       return await this.#bringUp(key, upstream, made, done);
     }
     const origin = view.originOf(downstream);
@@ -211,7 +212,7 @@ export class DownSync {
     const text = formatKey(key);
     const pair = pairOf(upstream, downstream);
     if (this.#agreed.get(text) === pair) return { result: done, copy: downstream };
-    const desired = this.#desired(key, upstream, downstream.foreignPaths);
+    const desired = await this.#desired(key, upstream, downstream.foreignPaths);
     const { annotations, generation, resourceVersion } = downstream.metadata;
     if (stringMember(annotations, appliedHashAnnotation) !== desired.hash) {
       const copy = await this.#apply(key, desired, false);
@@ -237,11 +238,15 @@ export class DownSync {
     );
   }
 
-  #desired(key: ObjectKey, upstream: CachedObject, foreignPaths: readonly string[]): DesiredObject {
+  async #desired(
+    key: ObjectKey,
+    upstream: CachedObject,
+    foreignPaths: readonly string[],
+  ): Promise<DesiredObject> {
     const { synced, context, policy, view } = this.#options;
     const { resource } = synced;
     const downstreamName = view.downstreamNameOf(key);
-    return desiredObject(upstream, {
+    const desired = desiredObject(upstream, {
       resource,
       target: context.target,
       policy,
@@ -249,6 +254,7 @@ export class DownSync {
       downstreamName,
       foreignPaths,
     });
+    return await runSyncFirst(desired);
   }
 
   async #apply(key: ObjectKey, desired: DesiredObject, isNew: boolean): Promise<CachedObject> {

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { runSync } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { timestamp } from "@kcp-ts/sdk";
 import type { ServiceExport, ServiceImport } from "../api/index.ts";
 import { type ClusterInfo, clusterInfoOf } from "../coordination/index.ts";
-import { decideService, type ServiceDecision, type ServiceState } from "./decide-service.ts";
+import {
+  decideService as decide,
+  type ServiceDecision,
+  type ServiceState,
+} from "./decide-service.ts";
 import { newSlice, updatedSlice } from "./imports.ts";
 import { type EndpointSlice, readyCount, type Service } from "./objects.ts";
 import { serviceWorkloadsOf } from "./workload.ts";
@@ -123,6 +128,8 @@ function readyIn(decision: ServiceDecision): Record<string, number> {
     counts[slice.cluster] = (counts[slice.cluster] ?? 0) + readyCount([slice]);
   return counts;
 }
+
+const decideService = (found: ServiceState): ServiceDecision => runSync(decide(found));
 
 describe("clusters of a Service", () => {
   it("a Service is assigned to the clusters of the workloads whose Pods it selects, and to no others", () => {

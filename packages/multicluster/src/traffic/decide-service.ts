@@ -3,6 +3,7 @@
  *
  * Each decision is made from the complete state, so missed events and their order do not matter.
  */
+import type { Resumable } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isPatchError } from "@kcp-ts/machinery/patch";
 import { stringMember, timestamp } from "@kcp-ts/sdk";
@@ -89,13 +90,13 @@ export interface DesiredImport {
   readonly derived: string | undefined;
 }
 
-export function decideService(found: ServiceState): ServiceDecision {
+export function* decideService(found: ServiceState): Resumable<ServiceDecision> {
   const { name, service, workloads } = found;
   const behind = (workload: ServiceWorkload) => isSelectedBy(workload, service?.spec);
   const hosts = new Set(workloads.filter(behind).map(({ target }) => target));
   const placed = service && withPropagatedTargets(service, hosts);
   const state = { ...found, sources: sourcesOf(found, placed) };
-  const exportResult = exportResultOf(state, placed);
+  const exportResult = yield* exportResultOf(state, placed);
   const sight = endpointVisibilityOfClusters(state, behind);
   const losses = lossesOf(state, hosts);
   const slices = mergeSlices(name, state.sources, sight.isVisible);
@@ -170,7 +171,10 @@ function isExportable({ spec }: Service): boolean {
   return spec?.["type"] !== "ExternalName";
 }
 
-function exportResultOf(state: ServiceState, placed: Service | undefined): ExportResult {
+function* exportResultOf(
+  state: ServiceState,
+  placed: Service | undefined,
+): Resumable<ExportResult> {
   const { name } = state;
   if (placed === undefined || placed.metadata.deletionTimestamp !== undefined) {
     const message = `there is no Service ${name} in this namespace; create it, or delete the ServiceExport`;
@@ -180,30 +184,31 @@ function exportResultOf(state: ServiceState, placed: Service | undefined): Expor
     const message = `Service ${name} is of type ExternalName, which has no endpoints; delete the ServiceExport`;
     return { kind: "invalid", reason: "InvalidServiceType", message };
   }
-  const merged = mergeExports(constituentsOf(state, placed));
+  const merged = mergeExports(yield* constituentsOf(state, placed));
   if (merged !== undefined) return { kind: "exported", merged };
   const message = `Service ${name} is in no cluster; it goes where the Pods that it selects are, or where its label workload.kcp.io/cluster says`;
   return { kind: "pending", message };
 }
 
-function constituentsOf(state: ServiceState, placed: Service): readonly Constituent[] {
+function* constituentsOf(state: ServiceState, placed: Service): Resumable<readonly Constituent[]> {
   const since = exportedSince(state.serviceImport);
-  return [...assignedTargets(placed.metadata.labels)].map((cluster) => ({
-    cluster,
-    sinceMs: since.get(cluster) ?? state.nowMs,
-    spec: specIn(placed, cluster),
-  }));
+  const constituents: Constituent[] = [];
+  for (const cluster of assignedTargets(placed.metadata.labels)) {
+    const sinceMs = since.get(cluster) ?? state.nowMs;
+    constituents.push({ cluster, sinceMs, spec: yield* specIn(placed, cluster) });
+  }
+  return constituents;
 }
 
 /**
  * The Service as one cluster has it. The syncer reports an invalid patch, which changes nothing
  * here.
  */
-function specIn({ metadata, spec = {} }: Service, cluster: string): JsonObject {
+function* specIn({ metadata, spec = {} }: Service, cluster: string): Resumable<JsonObject> {
   const diff = specDiffOf(metadata.annotations, cluster);
   if (diff === undefined) return spec;
   try {
-    return withSpecDiff(spec, diff);
+    return yield* withSpecDiff(spec, diff);
   } catch (error) {
     if (isPatchError(error)) return spec;
     throw error;

@@ -4,6 +4,7 @@
  *
  * Only the readiness of clusters is read from a cache. Watches, of metadata only, enqueue Services.
  */
+import { runYielding } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   annotationsChanged,
@@ -176,7 +177,9 @@ async function reconcile(
   const sources = await withoutGone(found.sources, targets, client, signal);
   const { gracePeriods } = work;
   const nowMs = work.clock.now();
-  const decision = decideService({ ...found, name, sources, targets, gracePeriods, nowMs });
+  const decision = await runYielding(
+    decideService({ ...found, name, sources, targets, gracePeriods, nowMs }),
+  );
   const act = new ServiceActions(client, signal, nowMs);
   await act.hold(decision.holds.added);
   await act.place(found.service, decision);
