@@ -7,8 +7,9 @@ import { Dialog } from "../elements/index.ts";
 import { useResource, useResources } from "../live/index.ts";
 import { formatRoute, type Route } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
-import { joined, matching, type Place, spelled, startOf } from "./places.ts";
-import { type Named, type Names, useNames } from "./use-names.ts";
+import type { Named } from "./name-pages.ts";
+import { joined, matcher, matching, type Place, shownMax, spelled, startOf } from "./places.ts";
+import { type NameSearch, type Names, useNames } from "./use-names.ts";
 
 interface GoToProps {
   readonly place: Route;
@@ -134,27 +135,49 @@ function isWhole({ remaining, isLoading, error }: Names): boolean {
 function useGroups(cluster: string, typed: string): readonly Group[] {
   const session = useSession();
   const client = session.clientIn(cluster);
-  const wantsAll = typed !== "";
+  const searchBy = (titleOf: Group["titleOf"]): NameSearch | undefined => {
+    if (typed === "") return undefined;
+    const matches = matcher(typed);
+    const text = `${typed} ${titleOf({ name: "", namespace: "" })}`;
+    return { text, wanted: shownMax, matches: (named) => matches(titleOf(named).toLowerCase()) };
+  };
+  const inWorkspace =
+    (path: string): Group["titleOf"] =>
+    ({ name }) =>
+      `${path}:${name}`;
+  const objectTitle: Group["titleOf"] = ({ namespace: own, name }) =>
+    [kind, own, name].filter(Boolean).join("/");
+  const placementTitle: Group["titleOf"] = ({ name, namespace: own }) => `${name} in ${own}`;
   const { parent, kind, namespace } = startOf(typed);
   const resource = useResource(client, kind).result ?? undefined;
   const scope = resource?.namespaced === true ? namespace : undefined;
-  const children = useNames({ client, resource: workspaces, wantsAll });
-  const placements = useNames({ client, resource: workloadPlacements, wantsAll });
-  const targets = useNames({ client, resource: syncTargets, wantsAll });
+  const children = useNames({
+    client,
+    resource: workspaces,
+    search: searchBy(inWorkspace(cluster)),
+  });
+  const placements = useNames({
+    client,
+    resource: workloadPlacements,
+    search: searchBy(placementTitle),
+  });
+  const targets = useNames({
+    client,
+    resource: syncTargets,
+    search: searchBy(({ name }) => `drain ${name}`),
+  });
   const others = useNames({
     client: session.clientIn(parent ?? cluster),
     resource: parent === undefined || parent === cluster ? undefined : workspaces,
-    wantsAll,
+    search: searchBy(inWorkspace(parent ?? cluster)),
   });
-  const objects = useNames({ client, resource, namespace: scope, wantsAll });
+  const objects = useNames({ client, resource, namespace: scope, search: searchBy(objectTitle) });
   const workspacesIn = (path: string, names: Names): Group => ({
     names,
     isBegun: parent === path,
-    titleOf: ({ name }) => `${path}:${name}`,
+    titleOf: inWorkspace(path),
     placeOf: ({ name }) => workspacePlace(`${path}:${name}`),
   });
-  const objectTitle = ({ namespace: own, name }: Named) =>
-    [kind, own, name].filter(Boolean).join("/");
   const targetPlace = (title: string, name: string, query: Route["query"] = {}): Place => ({
     kind: title === name ? "cluster" : "action",
     title,
@@ -175,11 +198,11 @@ function useGroups(cluster: string, typed: string): readonly Group[] {
     workspacesIn(cluster, children),
     {
       names: placements,
-      titleOf: ({ name, namespace: own }) => `${name} in ${own}`,
-      placeOf: ({ name, namespace: own }) => ({
+      titleOf: placementTitle,
+      placeOf: (named) => ({
         kind: "placement",
-        title: `${name} in ${own}`,
-        address: formatRoute({ screen: "placement", cluster, namespace: own, name }),
+        title: placementTitle(named),
+        address: formatRoute({ screen: "placement", cluster, ...named }),
       }),
     },
     {

@@ -7,13 +7,19 @@ export interface Place {
   readonly address: string;
 }
 
-const shownMax = 12;
+export const shownMax = 12;
 
 export interface Matches<Item> {
   /** Those that begin with the text are first. */
   readonly shown: readonly Item[];
   /** How many match, with those that are not shown. */
   readonly count: number;
+}
+
+/** Whether a title in lower case has all words of the text. */
+export function matcher(text: string): (title: string) => boolean {
+  const words = text.toLowerCase().split(/\s+/);
+  return (title) => words.every((word) => isPartOf(word, title));
 }
 
 /** Those whose titles have all words of the text. There may be very many: few of them are kept. */
@@ -23,12 +29,12 @@ export function matching<Item>(
   text: string,
 ): Matches<Item> {
   const begin = text.toLowerCase();
-  const words = begin.split(/\s+/);
+  const matches = matcher(text);
   const [first, others]: [Item[], Item[]] = [[], []];
   let count = 0;
   for (const item of items) {
     const title = titleOf(item).toLowerCase();
-    if (!words.every((word) => isPartOf(word, title))) continue;
+    if (!matches(title)) continue;
     count++;
     const bucket = title.startsWith(begin) ? first : others;
     if (bucket.length < shownMax) bucket.push(item);

@@ -11,6 +11,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { messageOf, rowOfKey, scrollToRow, useVirtualRows } from "../elements/index.ts";
 import { formatRoute, goTo, parentOf } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
+import { namePage } from "./name-pages.ts";
 import { type Level, type TreeRow, treeRows } from "./tree-levels.ts";
 
 const firstPage = 200;
@@ -43,16 +44,12 @@ function useLevels(current: string, open: ReadonlySet<string>) {
     loading.current.add(path);
     const options = { limit: next === undefined ? firstPage : nextPage, continue: next };
     try {
-      const page = await session
-        .clientIn(path)
-        .resource(workspaces)
-        .listMetadata({ ...options, signal: leaving.current.signal });
-      const names = page.items.map(({ metadata }) => metadata.name);
-      const { continue: further, remainingItemCount = 0 } = page.metadata;
+      const { signal } = leaving.current;
+      const page = await namePage(session.clientIn(path), workspaces, { ...options, signal });
+      const names = page.names.map(({ name }) => name);
       set(path, (level) => ({
+        ...page,
         names: next === undefined ? names : [...(level?.names ?? []), ...names],
-        next: further || undefined,
-        remaining: further ? Math.max(1, remainingItemCount) : 0,
       }));
     } catch (error) {
       const isExpired = isStatusError(error, "Expired");

@@ -1,11 +1,7 @@
 /** The names of all objects of a kind: a page at first, and the others when they are wanted. */
-import type { Client, PartialObjectMetadata, Resource } from "@kcp-ts/sdk/client";
+import type { Client, Resource } from "@kcp-ts/sdk/client";
 import { useEffect, useRef, useState } from "preact/hooks";
-
-export interface Named {
-  readonly name: string;
-  readonly namespace?: string | undefined;
-}
+import { type Named, namePage } from "./name-pages.ts";
 
 export interface Names {
   readonly names: readonly Named[];
@@ -34,11 +30,17 @@ interface NamesOptions {
   /** Undefined while it is not known, and where nothing is asked. */
   readonly resource: Resource | undefined;
   readonly namespace?: string | undefined;
-  /** Whether more than a page is wanted. */
-  readonly wantsAll: boolean;
+  /** Pages are loaded until so many names are wanted; undefined: one page. */
+  readonly search?: NameSearch | undefined;
 }
 
-export function useNames({ client, resource, namespace, wantsAll }: NamesOptions): Names {
+export interface NameSearch {
+  readonly text: string;
+  readonly matches: (named: Named) => boolean;
+  readonly wanted: number;
+}
+
+export function useNames({ client, resource, namespace, search }: NamesOptions): Names {
   const [found, setFound] = useState<Names & { readonly key?: string }>(none);
   const progress = useRef<Progress | undefined>(undefined);
   const { group, resource: plural } = resource ?? {};
@@ -48,30 +50,27 @@ export function useNames({ client, resource, namespace, wantsAll }: NamesOptions
     if (progress.current?.key !== key)
       progress.current = { key, names: [], next: undefined, isBegun: false };
     const leaving = new AbortController();
+    const { signal } = leaving;
+    const matching = (names: readonly Named[]) =>
+      search === undefined ? 0 : names.filter(search.matches).length;
     const follow = async (now: Progress) => {
-      while (!now.isBegun || (wantsAll && now.next !== undefined && now.names.length < namesMax)) {
+      let left = (search?.wanted ?? 0) - matching(now.names);
+      const isOpen = () => now.next !== undefined && left > 0 && now.names.length < namesMax;
+      while (!now.isBegun || isOpen()) {
         const limit = now.isBegun ? nextPage : firstPage;
-        const { signal } = leaving;
-        const page = await client
-          .resource(resource)
-          .listMetadata({ namespace, limit, continue: now.next, signal });
+        const options = { namespace, limit, continue: now.next, signal };
+        const { names, next, remaining } = await namePage(client, resource, options);
         now.isBegun = true;
-        now.next = page.metadata.continue || undefined;
-        now.names.push(...page.items.map(nameOf));
-        const remaining =
-          now.next === undefined ? 0 : Math.max(1, page.metadata.remainingItemCount ?? 0);
-        const isLoading = wantsAll && remaining > 0 && now.names.length < namesMax;
-        setFound({ key, names: now.names, remaining, isLoading });
+        now.next = next;
+        now.names.push(...names);
+        left -= matching(names);
+        setFound({ key, names: now.names, remaining, isLoading: isOpen() });
       }
     };
     follow(progress.current).catch((error: unknown) => {
       if (!leaving.signal.aborted) setFound((last) => ({ ...last, key, isLoading: false, error }));
     });
     return () => leaving.abort();
-  }, [key, wantsAll]);
+  }, [key, search?.text]);
   return found.key === key ? found : { ...none, isLoading: resource !== undefined };
-}
-
-function nameOf({ metadata: { name, namespace } }: PartialObjectMetadata): Named {
-  return { name, namespace };
 }

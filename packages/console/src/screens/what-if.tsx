@@ -97,11 +97,13 @@ function drain(client: Client, name: string) {
   return client.resource(syncTargets).patch({ name }, { type: "merge", patch });
 }
 
+const everyTarget = { text: "", matches: () => true, wanted: Number.POSITIVE_INFINITY };
+
 type QuestionsProps = WhatIfProps & { readonly onAsk: (question: Question) => void };
 
 function ClusterQuestions({ cluster, placement, onAsk }: QuestionsProps) {
   const client = useSession().clientIn(cluster);
-  const targets = useNames({ client, resource: syncTargets, wantsAll: true });
+  const targets = useNames({ client, resource: syncTargets, search: everyTarget });
   const own = (placement.status?.clusters ?? []).map((one) => one.name);
   const others = targets.names.map(({ name }) => name);
   const names = [...new Set([...own, ...others])];
