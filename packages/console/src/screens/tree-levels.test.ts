@@ -44,8 +44,8 @@ describe("the rows of the tree of workspaces", () => {
   it("have the workspace that is shown, also where its page is not loaded", () => {
     const page = { names: ["a", "b"], next: "n", remaining: 10 };
     assert.deepEqual(rows("root:z:y", ["root"], { root: page }).slice(2), [
-      "2 root:b 2/13",
-      "2 root:z 3/13",
+      "2 root:b 2/12",
+      "2 root:z 3/12",
       "2 more",
     ]);
     assert.equal(rows("root:b", ["root"], { root: page }).length, 4, "it is there once");

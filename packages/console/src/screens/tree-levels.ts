@@ -57,7 +57,7 @@ function addWorkspace(rows: TreeRow[], state: TreeState, place: Place): void {
     return;
   }
   const names = namesWith(level, childOnPath(path, state.current));
-  const size = names.length + level.remaining;
+  const size = level.names.length + level.remaining;
   for (const [at, name] of names.entries())
     addWorkspace(rows, state, {
       path: `${path}:${name}`,
