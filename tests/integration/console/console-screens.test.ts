@@ -462,8 +462,11 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     await tree.getByRole("treeitem", { name: "crowd", exact: true }).focus();
     await page.keyboard.press("End");
     await tree.getByRole("treeitem", { name: "c-00199", exact: true }).waitFor();
-    await tree.getByRole("link", { name: "c-01000", exact: true }).waitFor();
-    assert.deepEqual(asked.splice(0), ["200", "1000"], "a further page when its place is seen");
+    await until("a further page is asked for", async () => asked.length > 1);
+    assert.deepEqual(asked, ["200", "1000"], "when its place is seen");
+    await page.keyboard.press("Home");
+    await tree.getByRole("treeitem", { name: "root", exact: true }).waitFor();
+    assert.deepEqual(asked.splice(0), ["200", "1000"], "and none when it is not");
     await page.goto(`${environment.plane.url}/console/c/root:crowd/list/workspaces.tenancy.kcp.io`);
     await page.getByText(/^500 loaded of about 10000$/).waitFor();
     assert.deepEqual(asked.splice(0).sort(), ["200", "500"], "of the tree and of the list");

@@ -123,7 +123,7 @@ export function AuditScreen({ route: { query } }: ScreenProps) {
         <>
           <AuditFilters of={of} text={text} />
           <p class="quiet" role="status">
-            {`${state} ${shown.length} of ${events.length} events; what happened before this page was opened is in the log of the server.`}
+            {`${state} ${shown.length} of ${events.length === keptMax ? `the newest ${keptMax}` : events.length} events; what happened before this page was opened is in the log of the server.`}
           </p>
           <DataTable
             label="Audit events, the newest first"

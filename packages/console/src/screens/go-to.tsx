@@ -8,7 +8,15 @@ import { useResource, useResources } from "../live/index.ts";
 import { formatRoute, type Route } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import type { Named } from "./name-pages.ts";
-import { joined, matcher, matching, type SearchResult, shownMax, spelled, startOf } from "./places.ts";
+import {
+  joined,
+  matcher,
+  matching,
+  type SearchResult,
+  shownMax,
+  spelled,
+  startOf,
+} from "./places.ts";
 import { type NameSearch, type Names, useNames } from "./use-names.ts";
 
 interface GoToProps {
@@ -132,23 +140,32 @@ function isWhole({ remaining, isLoading, error }: Names): boolean {
   return remaining === 0 && !isLoading && error === undefined;
 }
 
+function inWorkspace(path: string): Group["titleOf"] {
+  return ({ name }) => `${path}:${name}`;
+}
+
+function titleIn(kind: string | undefined): Group["titleOf"] {
+  return ({ namespace, name }) => [kind, namespace, name].filter(Boolean).join("/");
+}
+
+function placementTitle({ name, namespace }: Named): string {
+  return `${name} in ${namespace}`;
+}
+
+/** Names are looked through until there are as many that match as are shown. */
+function searchOf(typed: string, titleOf: Group["titleOf"]): NameSearch | undefined {
+  if (typed === "") return undefined;
+  const matches = matcher(typed);
+  const text = `${typed} ${titleOf({ name: "", namespace: "" })}`;
+  return { text, wanted: shownMax, matches: (named) => matches(titleOf(named).toLowerCase()) };
+}
+
 function useGroups(cluster: string, typed: string): readonly Group[] {
   const session = useSession();
   const client = session.clientIn(cluster);
-  const searchBy = (titleOf: Group["titleOf"]): NameSearch | undefined => {
-    if (typed === "") return undefined;
-    const matches = matcher(typed);
-    const text = `${typed} ${titleOf({ name: "", namespace: "" })}`;
-    return { text, wanted: shownMax, matches: (named) => matches(titleOf(named).toLowerCase()) };
-  };
-  const inWorkspace =
-    (path: string): Group["titleOf"] =>
-    ({ name }) =>
-      `${path}:${name}`;
-  const objectTitle: Group["titleOf"] = ({ namespace: own, name }) =>
-    [kind, own, name].filter(Boolean).join("/");
-  const placementTitle: Group["titleOf"] = ({ name, namespace: own }) => `${name} in ${own}`;
+  const searchBy = (titleOf: Group["titleOf"]) => searchOf(typed, titleOf);
   const { parent, kind, namespace } = startOf(typed);
+  const objectTitle = titleIn(kind);
   const resource = useResource(client, kind).result ?? undefined;
   const scope = resource?.namespaced === true ? namespace : undefined;
   const children = useNames({

@@ -3,7 +3,7 @@ import { type DynamicObject, defineResource } from "@kcp-ts/sdk/client";
 import type { ApiResource } from "@kcp-ts/sdk/discovery";
 import { type Pod, pods } from "@kcp-ts/sdk/kinds";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ErrorNotice, KubectlLine, Loading, shellLine } from "../elements/index.ts";
+import { ErrorNotice, KubectlLine, Loading, Part, shellLine } from "../elements/index.ts";
 import { nameSelector, useLiveObjects, useLoaded, useResource } from "../live/index.ts";
 import { formatRoute, setQuery } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
@@ -141,13 +141,7 @@ function Followed({ route: { cluster, query }, selector }: FollowedProps) {
   const containers = [
     ...new Set(found.flatMap(({ spec }) => (spec?.containers ?? []).map((one) => one.name))),
   ];
-  const { lastError, hasSynced } = live?.health ?? {};
-  if (hasSynced !== true)
-    return lastError === undefined ? (
-      <Loading what="the Pods" />
-    ) : (
-      <ErrorNotice error={lastError} />
-    );
+  if (live?.health.hasSynced !== true) return <Part of={live} what="the Pods" />;
   const clusters = new Set(found.map(clusterOf));
   const of = clusters.size > 1 ? ` in ${clusters.size} clusters` : "";
   return (
@@ -156,7 +150,7 @@ function Followed({ route: { cluster, query }, selector }: FollowedProps) {
       <p class="quiet" role="status">
         {all.length === 0
           ? "No container has started here."
-          : `Following ${sources.length} of ${all.length} containers of ${found.length} Pods${of}.${all.length > max ? " Select some by name to follow others." : ""}`}
+          : `Following ${sources.length} of ${all.length} containers of ${found.length} Pods${of}.${all.length > max ? " Select some by name to follow others." : ""} Each begins ${tailLines} lines back; ${scrollbackMax.toLocaleString("en")} lines are kept here.`}
       </p>
       <TerminalView screen={screen} label="Logs" />
     </>
