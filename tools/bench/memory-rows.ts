@@ -19,9 +19,11 @@ export async function memoryRows(bench: Bench): Promise<void> {
   await createClusters(clustersRoot, idleClusters);
   const empty: Megabytes[] = [];
   const full: Megabytes[] = [];
+  const withoutConsole: Megabytes[] = [];
   for (let i = 0; i < coldStarts; i++) {
     empty.push(await idleMegabytes(bench, emptyRoot));
     full.push(await idleMegabytes(bench, clustersRoot));
+    withoutConsole.push(await idleMegabytes(bench, emptyRoot, ["--console=false"]));
   }
   const idle = median(empty.map(({ resident }) => resident));
   const withClusters = median(full.map(({ resident }) => resident));
@@ -55,6 +57,43 @@ export async function memoryRows(bench: Bench): Promise<void> {
     unit: "bytes",
     wanted: { what: "figure", atMost: noiseBytesMax },
   });
+  const withoutIt = median(withoutConsole.map((one) => one.unmapped));
+  await consoleRows(bench, emptyRoot, unmappedIdle, withoutIt);
+}
+
+/** What the console takes of an idle server: before a browser asks for it, and afterwards. */
+async function consoleRows(bench: Bench, root: string, before: number, without: number) {
+  const { options, report } = bench;
+  const growths: number[] = [];
+  for (let i = 0; i < options.sizes.coldStarts; i++) {
+    const server = await ServerProcess.start(root);
+    await untilIdle(server);
+    await sleep(systemClock, options.sizes.settleMs);
+    const emptyMegabytes = unmappedMegabytesOf(server.pid);
+    await loadConsole(server.url);
+    await untilIdle(server);
+    await sleep(systemClock, options.sizes.settleMs);
+    growths.push(unmappedMegabytesOf(server.pid) - emptyMegabytes);
+    await server.stop();
+  }
+  const wanted = { what: "figure", atMost: 1 } as const;
+  const row = { server: "kcp", unit: "MB", wanted } as const;
+  report.add({ ...row, work: "memory, idle, that the console takes", figure: before - without });
+  report.add({ ...row, work: "… that its page leaves behind", figure: median(growths) });
+}
+
+/** The files that a browser loads for the first screen. */
+async function loadConsole(url: string): Promise<void> {
+  const client = new ApiClient({ url, token: benchToken });
+  const { body } = await client.request("GET", "/console/", undefined, undefined, "text/html");
+  const files = [...body.toString("utf8").matchAll(/\/console\/assets\/[\w.-]+/g)].map(
+    ([file]) => file,
+  );
+  if (files.length === 0) throw new Error("the console has no files");
+  for (const file of [...files, "/console/config.json"])
+    if ((await client.request("GET", file, undefined, undefined, "*/*")).status !== 200)
+      throw new Error(`${file} is not served`);
+  client.close();
 }
 
 /** A server is never twice of the same size: two megabytes or so, over all clusters. */
@@ -79,8 +118,12 @@ export async function loadedMemoryRow(bench: Bench, { kcp }: Contest): Promise<v
   });
 }
 
-async function idleMegabytes({ options }: Bench, root: string): Promise<Megabytes> {
-  const server = await ServerProcess.start(root);
+async function idleMegabytes(
+  { options }: Bench,
+  root: string,
+  flags: readonly string[] = [],
+): Promise<Megabytes> {
+  const server = await ServerProcess.start(root, { flags });
   await untilIdle(server);
   await sleep(systemClock, options.sizes.settleMs);
   const { pid } = server;

@@ -1,17 +1,34 @@
-/** `kcp console`, as users run it: its address is all that it prints. */
+/** Commands that print an address of the console, as users run them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 const kcp = fileURLToPath(new URL("../../../../packages/cli/bin/kcp.mjs", import.meta.url));
 
-export async function startConsoleCommand(kubeconfig: string, context: string) {
-  const args = ["console", "--no-open", "--kubeconfig", kubeconfig, "--context", context];
-  const child = spawn(kcp, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
+interface ConsoleCommand {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export function startConsoleCommand(kubeconfig: string, context: string): Promise<ConsoleCommand> {
+  return startCommand("console", "--no-open", "--kubeconfig", kubeconfig, "--context", context);
+}
+
+export async function startCommand(...args: readonly string[]): Promise<ConsoleCommand> {
+  const env = { ...process.env, NO_COLOR: "1" };
+  const child = spawn(kcp, args, { stdio: ["ignore", "pipe", "inherit"], env });
   const stop = async () => {
-    child.kill("SIGTERM");
-    await once(child, "close");
+    if (child.exitCode === null && child.kill("SIGTERM")) await once(child, "close");
   };
-  return { url: line.toString().trim(), stop };
+  let printed = "";
+  // The command goes on to print.
+  child.stdout.on("data", (bytes: Buffer) => {
+    printed += bytes.toString();
+  });
+  const address = /http:\/\/\S+(?=\n)/;
+  while (!address.test(printed)) {
+    const found = await Promise.race([once(child.stdout, "data"), once(child, "close")]);
+    if (child.exitCode !== null) throw new Error(`it ended: ${found} ${printed}`);
+  }
+  return { url: address.exec(printed)?.[0] ?? "", stop };
 }

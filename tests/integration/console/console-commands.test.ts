@@ -1,4 +1,4 @@
-/** The console as the commands open it: with the credentials of a kubeconfig, and beside the demo. */
+/** The console as commands open it: with the credentials of a kubeconfig, and beside the demo. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, generateKey, issueCertificate } from "@kcp-ts/pki";
-import { spawnKcp, untilPrinted } from "../cli/demo-process.ts";
-import { startConsoleCommand } from "./console-command.ts";
+import { startCommand, startConsoleCommand } from "./console-command.ts";
 import { browserMissing, ConsoleEnvironment, serviceAccountToken } from "./console-environment.ts";
 
 describe("the console of a command", { skip: browserMissing, timeout: 900_000 }, () => {
@@ -103,11 +102,8 @@ describe("the console of a command", { skip: browserMissing, timeout: 900_000 },
   });
 
   it("kcp demo --console prints an address, and the page shows what the demo does", async () => {
-    const demo = spawnKcp("demo", "--auto", "--keep", "--console");
+    const { url, stop } = await startCommand("demo", "--auto", "--keep", "--console");
     try {
-      const printed = await untilPrinted(demo, "1/");
-      const url = /The console shows the same:\s+(http:\/\/\S+)/.exec(printed)?.[1];
-      assert.ok(url !== undefined, printed);
       const page = await environment.page("", "");
       await page.goto(url);
       await page.getByRole("heading", { level: 1, name: "root", exact: true }).waitFor();
@@ -118,9 +114,8 @@ describe("the console of a command", { skip: browserMissing, timeout: 900_000 },
       await page.getByRole("link", { name: "deployment-my-deployment", exact: true }).waitFor();
       assert.deepEqual(environment.problems.splice(0), []);
       await page.close();
-      await demo.stop();
     } finally {
-      demo.kill();
+      await stop();
     }
   });
 });

@@ -3,7 +3,7 @@
  * of the page's policies, errors of its scripts and words on its console are collected.
  */
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -294,12 +294,4 @@ export async function shareCowboys({ client }: Pick<ConsoleEnvironment, "client"
         .create({ metadata: { name: "cowboys" }, spec: { reference } });
     return known?.status?.phase === "Bound";
   });
-}
-
-/** Pictures of the guide, on request: KCP_SCREENSHOTS=docs/images. */
-export async function saveScreenshot(page: Page, name: string): Promise<void> {
-  const folder = process.env["KCP_SCREENSHOTS"];
-  if (folder === undefined) return;
-  await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: `${folder}/console-${name}.png` });
 }

@@ -38,7 +38,7 @@ describe("the console, while a workload moves", { skip: browserMissing, timeout:
   };
   const rowOf = (page: Page, name: RegExp) => page.getByRole("row", { name });
 
-  it("a move is shown while it is under way, with the progress of the drain, and is undone", async () => {
+  it("a move is shown as it happens, with the progress of the drain, and is undone", async () => {
     const placement = await open("c/root/placement/default/deployment-web");
     await rowOf(placement, /^us-east1 .*4 \/ 4/).waitFor();
     // What replaces the replicas does not start within this test.

@@ -20,13 +20,13 @@ import {
   browserMissing,
   ConsoleEnvironment,
   namespace,
-  saveScreenshot,
   seriousFindings,
   serviceAccountToken,
   shareCowboys,
   until,
 } from "./console-environment.ts";
 import { layoutBreaks } from "./layout-breaks.ts";
+import { checkScreenshot } from "./screenshots.ts";
 
 const policy = `apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -94,7 +94,7 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     await dialog.getByText("kubectl edit apibinding cowboys").waitFor();
     assert.equal(await dialog.getByText(`${namespace}/stable`).count(), 0);
     assert.deepEqual(await seriousFindings(page), []);
-    await saveScreenshot(page, "claim");
+    await checkScreenshot(page, "claim");
     await dialog.getByRole("button", { name: "Accept", exact: true }).click();
     await page.getByText("Accepted: app=bar").waitFor();
     assert.deepEqual(await claimState(), [
@@ -140,7 +140,7 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     assert.equal(await yes("User ann"), "yes yes – –");
     assert.equal(await yes("User vic"), "yes yes yes yes");
     assert.deepEqual(await seriousFindings(page), []);
-    await saveScreenshot(page, "access");
+    await checkScreenshot(page, "access");
     await page.getByLabel("Subject").selectOption("User ann");
     await page.getByRole("row", { name: /^configmaps/ }).waitFor();
     assert.match(page.url(), /subject=User\+ann/);
@@ -181,7 +181,7 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
         .nth(3)
         .waitFor();
     assert.deepEqual(await seriousFindings(page), []);
-    await saveScreenshot(page, "logs");
+    await checkScreenshot(page, "logs");
     await page.getByLabel("Pod name contains").fill("us-east1");
     await page.keyboard.press("Enter");
     await page.getByText("Following 4 of 4 containers").waitFor();

@@ -8,12 +8,12 @@ import {
   browserMissing,
   ConsoleEnvironment,
   namespace,
-  saveScreenshot,
   seriousFindings,
   serviceAccountToken,
   tokenOf,
   until,
 } from "./console-environment.ts";
+import { checkScreenshot } from "./screenshots.ts";
 
 /** Cuts the next watch of ConfigMaps in the middle of an event's line. */
 let cutsAfterBytes: number | undefined;
@@ -366,7 +366,7 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
       .resource(kinds.deployments)
       .get({ namespace, name: "web" });
     assert.equal(spec?.replicas, 8, "asking changes nothing");
-    await saveScreenshot(page, "placement");
+    await checkScreenshot(page, "placement");
   });
 
   it("a cluster is drained after a look at what moves, seen to its end, and taken back", async () => {
@@ -380,7 +380,7 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     await page.getByText(/^Drained:/).waitFor();
     const overview = await open("c/root/clusters");
     await overview.getByRole("row", { name: /us-east1.*(?:Drained|SchedulingDisabled)/ }).waitFor();
-    await saveScreenshot(overview, "clusters");
+    await checkScreenshot(overview, "clusters");
     await page.getByRole("button", { name: "Uncordon", exact: true }).click();
     await page.getByRole("button", { name: "Cordon", exact: true }).waitFor();
     await overview.getByRole("row", { name: /us-east1 Ready/ }).waitFor();
