@@ -125,7 +125,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     meta: ["base", "json", "names", "status"],
     patch: ["base", "json", "status"],
     shape: ["base", "bounds", "json", "patch", "apply"],
-    // What objects use of quotas: docs/adr/0098.
+    // What objects use of quotas: docs/adr/0093.
     quota: ["json", "shape"],
     schema: ["base", "bounds", "json", "status", "cel"],
     cel: ["base", "json"],
