@@ -299,108 +299,126 @@ const reviews: Attack = {
   },
 };
 
+const names = (random: SeededRandom, most: number, prefix = "n") =>
+  times(anySize(random, most), (i) => `${prefix}${i}`);
+const map = (random: SeededRandom, most: number) =>
+  Object.fromEntries(names(random, most).map((name) => [name, "v"]));
+
+function* shared(random: SeededRandom): Steps {
+  const group = "topology.kcp.io/v1alpha1";
+  yield post(`/apis/${group}/partitions`, {
+    apiVersion: group,
+    kind: "Partition",
+    metadata: { name: "p" },
+    spec: { selector: anySelector(random, 5000) },
+  });
+  yield post(`/apis/${group}/partitionsets`, {
+    apiVersion: group,
+    kind: "PartitionSet",
+    metadata: { name: "p" },
+    spec: { dimensions: names(random, 5000, "d"), shardSelector: anySelector(random, 5000) },
+  });
+  yield post(`${workload}/syncpolicies`, {
+    apiVersion: "workload.kcp.io/v1alpha1",
+    kind: "SyncPolicy",
+    metadata: { name: "p" },
+    spec: {
+      syncTargets: names(random, 5000, "c"),
+      resources: names(random, 300, "r").map((resource) => ({
+        resource,
+        group: "example.com",
+        conflictingFields: names(random, 100, "spec.f").map((path) => ({
+          path,
+          resolution: "Upsync",
+        })),
+        omittedFields: names(random, 100, "spec.o"),
+        renamedObjects: map(random, 100),
+      })),
+    },
+  });
+  yield post("/api/v1/namespaces/default/services", {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "s", labels: map(random, 1000) },
+    spec: {
+      selector: map(random, 1000),
+      ports: times(anySize(random, 3000), (i) => ({ name: `p${i}`, port: 1 + i })),
+    },
+  });
+  const exported = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/serviceexports";
+  yield post(exported, {
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ServiceExport",
+    metadata: { name: "s" },
+    spec: { exportedLabels: map(random, 5000), exportedAnnotations: map(random, 5000) },
+  });
+}
+
+function* fairness(random: SeededRandom): Steps {
+  const version = "flowcontrol.apiserver.k8s.io/v1";
+  yield post(`/apis/${version}/flowschemas`, {
+    apiVersion: version,
+    kind: "FlowSchema",
+    metadata: { name: "f" },
+    spec: {
+      priorityLevelConfiguration: { name: "workload-low" },
+      matchingPrecedence: 1 + random.integer(9999),
+      rules: times(anySize(random, 2000), (i) => ({
+        subjects: [{ kind: "User", user: { name: `u${i}` } }],
+        resourceRules: [
+          { verbs: ["*"], apiGroups: ["*"], resources: names(random, 50, "r"), clusterScope: true },
+        ],
+      })),
+    },
+  });
+}
+
+function* workspaces(random: SeededRandom, workspace: string): Steps {
+  const tenancy = "/apis/tenancy.kcp.io/v1alpha1";
+  yield post(`${tenancy}/workspacetypes`, {
+    apiVersion: "tenancy.kcp.io/v1alpha1",
+    kind: "WorkspaceType",
+    metadata: { name: "held" },
+    spec: {
+      initializer: true,
+      terminator: true,
+      additionalWorkspaceLabels: map(random, 1000),
+      initializerPermissions: times(anySize(random, 2000), (i) => ({
+        apiGroups: [`g${i}`],
+        resources: names(random, 20),
+        verbs: ["get"],
+      })),
+      defaultAPIBindings: names(random, 500).map((name) => ({ path: "root", export: name })),
+    },
+  });
+  yield post(`${tenancy}/workspaces`, {
+    apiVersion: "tenancy.kcp.io/v1alpha1",
+    kind: "Workspace",
+    metadata: { name: "held" },
+    spec: { type: { name: "held", path: `root:${workspace}` } },
+  });
+  const cluster = "/apis/core.kcp.io/v1alpha1/logicalclusters/cluster";
+  for (const verb of ["initializing", "terminating"]) {
+    const path = `/services/${verb}workspaces/root:${workspace}:held/clusters/root:${workspace}:held${cluster}`;
+    yield { ...get(path), isFromRoot: true };
+    yield {
+      ...patch(`${path}/status`, "merge-patch+json", {
+        status: { initializers: names(random, 5000) },
+      }),
+      isFromRoot: true,
+    };
+  }
+  yield { method: "DELETE", path: `${tenancy}/workspaces/held` };
+}
+
 const kinds: Attack = {
   name: "kinds of sharing, serving and fairness with lists of any length",
   *steps({ random, natives, workspace }) {
     yield* served(natives, ["Service", "EndpointSlice"]);
     yield* simulatedClusters(random, 1 + random.integer(5), 3);
-    const names = (most: number, prefix = "n") =>
-      times(anySize(random, most), (i) => `${prefix}${i}`);
-    const map = (most: number) => Object.fromEntries(names(most).map((name) => [name, "v"]));
-    const selector = () => anySelector(random, 5000);
-    const group = "topology.kcp.io/v1alpha1";
-    yield post(`/apis/${group}/partitions`, {
-      apiVersion: group,
-      kind: "Partition",
-      metadata: { name: "p" },
-      spec: { selector: selector() },
-    });
-    yield post(`/apis/${group}/partitionsets`, {
-      apiVersion: group,
-      kind: "PartitionSet",
-      metadata: { name: "p" },
-      spec: { dimensions: names(5000, "d"), shardSelector: selector() },
-    });
-    yield post(`${workload}/syncpolicies`, {
-      apiVersion: "workload.kcp.io/v1alpha1",
-      kind: "SyncPolicy",
-      metadata: { name: "p" },
-      spec: {
-        syncTargets: names(5000, "c"),
-        resources: names(300, "r").map((resource) => ({
-          resource,
-          group: "example.com",
-          conflictingFields: names(100, "spec.f").map((path) => ({ path, resolution: "Upsync" })),
-          omittedFields: names(100, "spec.o"),
-          renamedObjects: map(100),
-        })),
-      },
-    });
-    yield post("/api/v1/namespaces/default/services", {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: { name: "s", labels: map(1000) },
-      spec: {
-        selector: map(1000),
-        ports: times(anySize(random, 3000), (i) => ({ name: `p${i}`, port: 1 + i })),
-      },
-    });
-    const exported = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/serviceexports";
-    yield post(exported, {
-      apiVersion: "multicluster.x-k8s.io/v1alpha1",
-      kind: "ServiceExport",
-      metadata: { name: "s" },
-      spec: { exportedLabels: map(5000), exportedAnnotations: map(5000) },
-    });
-    const fairness = "flowcontrol.apiserver.k8s.io/v1";
-    yield post(`/apis/${fairness}/flowschemas`, {
-      apiVersion: fairness,
-      kind: "FlowSchema",
-      metadata: { name: "f" },
-      spec: {
-        priorityLevelConfiguration: { name: "workload-low" },
-        matchingPrecedence: 1 + random.integer(9999),
-        rules: times(anySize(random, 2000), (i) => ({
-          subjects: [{ kind: "User", user: { name: `u${i}` } }],
-          resourceRules: [
-            { verbs: ["*"], apiGroups: ["*"], resources: names(50, "r"), clusterScope: true },
-          ],
-        })),
-      },
-    });
-    const tenancy = "/apis/tenancy.kcp.io/v1alpha1";
-    yield post(`${tenancy}/workspacetypes`, {
-      apiVersion: "tenancy.kcp.io/v1alpha1",
-      kind: "WorkspaceType",
-      metadata: { name: "held" },
-      spec: {
-        initializer: true,
-        terminator: true,
-        additionalWorkspaceLabels: map(1000),
-        initializerPermissions: times(anySize(random, 2000), (i) => ({
-          apiGroups: [`g${i}`],
-          resources: names(20),
-          verbs: ["get"],
-        })),
-        defaultAPIBindings: names(500).map((name) => ({ path: "root", export: name })),
-      },
-    });
-    yield post(`${tenancy}/workspaces`, {
-      apiVersion: "tenancy.kcp.io/v1alpha1",
-      kind: "Workspace",
-      metadata: { name: "held" },
-      spec: { type: { name: "held", path: `root:${workspace}` } },
-    });
-    const cluster = "/apis/core.kcp.io/v1alpha1/logicalclusters/cluster";
-    for (const verb of ["initializing", "terminating"]) {
-      const path = `/services/${verb}workspaces/root:${workspace}:held/clusters/root:${workspace}:held${cluster}`;
-      yield { ...get(path), isFromRoot: true };
-      yield {
-        ...patch(`${path}/status`, "merge-patch+json", { status: { initializers: names(5000) } }),
-        isFromRoot: true,
-      };
-    }
-    yield { method: "DELETE", path: `${tenancy}/workspaces/held` };
+    yield* shared(random);
+    yield* fairness(random);
+    yield* workspaces(random, workspace);
   },
 };
 
