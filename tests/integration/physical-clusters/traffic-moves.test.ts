@@ -135,9 +135,7 @@ class History {
   }
 
   async restIn(name: Name): Promise<void> {
-    await this.#patchSpec(name === "east" ? "west" : "east", {
-      drain: {},
-    });
+    await this.#patchSpec(name === "east" ? "west" : "east", { drain: {} });
     for (let step = 0; step < 200; step++) {
       await this.pass();
       if (await this.#isAllIn(name)) return;
