@@ -7,7 +7,7 @@ import { ignoreReadErrorOption, type WriteResult } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { forEachAtOnce } from "../request/entries-at-once.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
-import { deleteOne } from "./delete.ts";
+import { deleteOne, mayFailToConvert } from "./delete.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
 import {
   type HandlerDependencies,
@@ -42,13 +42,15 @@ export async function handleDeleteCollection(
   );
   const deleted = new DeletedItems();
   const batches = Symbol.asyncIterator in listing.entries ? listing.entries : [listing.entries];
+  const countMax = mayFailToConvert(handled) ? convertedAtOnceMax : undefined;
   for await (const batch of batches) {
-    await forEachAtOnce(batch, async (entry) => {
+    const deleteOfBatch = async (entry: Entry) => {
       if (definition.isWritable?.(entry) === false) return;
       const isShown = !deleted.isFull;
       const gone = await deleteEntry(handled, dependencies, { entry, isShown }, options);
       if (gone !== undefined) deleted.add(gone.served ?? entry);
-    });
+    };
+    await forEachAtOnce(batch, deleteOfBatch, countMax);
   }
   const { entries, omitted } = deleted;
   return renderItems(definition, entries, {
@@ -62,6 +64,9 @@ export async function handleDeleteCollection(
  * kept in memory for the response.
  */
 const shownBytesMax = 4 << 20;
+
+/** Each has a response of a webhook in memory, of 8 MiB at most. kube-apiserver deletes one. */
+const convertedAtOnceMax = 2;
 
 class DeletedItems {
   readonly entries: Entry[] = [];

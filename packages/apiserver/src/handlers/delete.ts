@@ -25,13 +25,12 @@ export async function handleDelete(
   const { scope } = handled;
   const form = negotiateObject(handled);
   const options = await readDeleteOptions(handled);
-  const isShown =
-    handled.definition.strategy.returnsDeletedObject && options.ignoresReadError !== true;
+  const isReadable = options.ignoresReadError !== true;
+  const isShown = handled.definition.strategy.returnsDeletedObject && isReadable;
   const { namespace, name } = scope;
   // As in Kubernetes, a conversion that fails fails the deletion, though its result is not shown.
-  const { codec } = handled.definition;
-  const mayFail = codec !== undefined && codec.toServedSync === undefined;
-  const address = { namespace, name, isShown: isShown || mayFail };
+  const isConverted = isShown || (isReadable && mayFailToConvert(handled));
+  const address = { namespace, name, isShown: isConverted };
   const written = await deleteOne(handled, dependencies, address, options);
   if (written.outcome === "deleted" && !isShown) {
     return jsonResponse(200, successResponse(detailsOf(handled, written, scope.name)));
@@ -44,6 +43,11 @@ export async function handleDelete(
     handled,
     dependencies,
   );
+}
+
+/** A webhook converts what is stored to the served version. */
+export function mayFailToConvert({ definition: { codec } }: HandlerRequest): boolean {
+  return codec !== undefined && codec.toServedSync === undefined;
 }
 
 interface DeletedAddress {

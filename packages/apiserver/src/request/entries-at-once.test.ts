@@ -5,18 +5,22 @@ import { forEachAtOnce } from "./entries-at-once.ts";
 const sized = (...lengths: readonly number[]) => lengths.map((length) => ({ value: { length } }));
 
 /** The maximal number of items in flight at once, and of their bytes. */
-async function mostAtOnce(lengths: readonly number[]) {
+async function mostAtOnce(lengths: readonly number[], countMax?: number) {
   let [count, bytes, done] = [0, 0, 0];
   const most = { count: 0, bytes: 0 };
-  await forEachAtOnce(sized(...lengths), async ({ value: { length } }) => {
-    most.count = Math.max(most.count, ++count);
-    bytes += length;
-    most.bytes = Math.max(most.bytes, bytes);
-    await new Promise((resolve) => setImmediate(resolve));
-    count--;
-    bytes -= length;
-    done++;
-  });
+  await forEachAtOnce(
+    sized(...lengths),
+    async ({ value: { length } }) => {
+      most.count = Math.max(most.count, ++count);
+      bytes += length;
+      most.bytes = Math.max(most.bytes, bytes);
+      await new Promise((resolve) => setImmediate(resolve));
+      count--;
+      bytes -= length;
+      done++;
+    },
+    countMax,
+  );
   assert.equal(done, lengths.length);
   return most;
 }
@@ -24,6 +28,7 @@ async function mostAtOnce(lengths: readonly number[]) {
 describe("processing many objects concurrently", () => {
   it("has several of them in flight at once", async () => {
     assert.deepEqual(await mostAtOnce(Array(100).fill(10)), { count: 32, bytes: 320 });
+    assert.deepEqual(await mostAtOnce(Array(100).fill(10), 2), { count: 2, bytes: 20 });
   });
 
   it("has few of them in flight when they are large, and at least one", async () => {

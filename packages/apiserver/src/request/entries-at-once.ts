@@ -4,7 +4,7 @@
  */
 
 /** Enough to share a disk flush. */
-const countMax = 32;
+const countDefault = 32;
 /**
  * Counts stored bytes; decoded objects take ten times as much. A larger object is processed alone.
  */
@@ -20,6 +20,7 @@ interface Sized {
 export async function forEachAtOnce<Item extends Sized>(
   items: readonly Item[],
   body: (item: Item) => Promise<void>,
+  countMax: number = countDefault,
 ): Promise<void> {
   const running = new Set<Promise<void>>();
   let bytes = 0;
