@@ -248,10 +248,12 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     ],
   },
   tenancy: {
-    workspaces: [],
+    // Objects of other shards: docs/adr/0095.
+    replicas: [],
+    workspaces: ["replicas"],
     topology: ["workspaces"],
-    "api-sharing": ["workspaces", "topology"],
-    access: ["workspaces", "api-sharing"],
+    "api-sharing": ["replicas", "workspaces", "topology"],
+    access: ["replicas", "workspaces", "api-sharing"],
     mounts: [],
   },
   sdk: {

@@ -7,7 +7,9 @@ import type { ClusterIssuers } from "@kcp-ts/apiserver/authentication";
 import type { Authorizer } from "@kcp-ts/apiserver/authorization";
 import { customResourceDefinitions } from "@kcp-ts/apiserver/custom-resources";
 import { type Catalog, collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import { parseObjectKey, resourcePrefix } from "@kcp-ts/apiserver/storage";
+import { decodeObject } from "@kcp-ts/apiserver/stored-object";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
   canBindCachedResource,
   canBindExport,
@@ -15,15 +17,20 @@ import {
   canUseWorkspaceType,
   type LogicalClusterSource,
   maximalPermissionPolicyAuthorizer,
+  sharedAccess,
+  sharedPolicies,
   virtualWorkspaceAccess,
 } from "./access/index.ts";
 import {
   ApiSharing,
   type ExportConsumers,
+  type KnownShard,
   type SyncerVirtualWorkspaces,
   VirtualWorkspaces,
 } from "./api-sharing/index.ts";
 import { type ForwarderOptions, RequestForwarder } from "./mounts/index.ts";
+import { listEntries, replicaPrefix } from "./replicas/index.ts";
+import type { SharedObjects } from "./shared-objects.ts";
 import type { SyncerVirtualWorkspaceInputs } from "./syncer-virtual-workspace-inputs.ts";
 import { Topology } from "./topology/index.ts";
 import { WorkspaceDirectory } from "./workspace-directory.ts";
@@ -31,6 +38,8 @@ import {
   logicalClusters,
   type NamespaceDefaults,
   type RootBootstrapOptions,
+  readShard,
+  shards,
   Tenancy,
 } from "./workspaces/index.ts";
 
@@ -67,6 +76,7 @@ export class TenancyExtension implements ServerExtension {
   readonly #topology: Topology;
   readonly #tenancy: Tenancy;
   readonly #forwarder: RequestForwarder;
+  readonly #shared: SharedObjects | undefined;
   #completed: Completed | undefined;
 
   constructor(host: ServerHost, options: TenancyExtensionOptions) {
@@ -77,6 +87,7 @@ export class TenancyExtension implements ServerExtension {
       ...host,
       onError: this.#warning("a partition set has to wait"),
     });
+    this.#shared = this.#makeShared();
     this.#tenancy = this.#makeTenancy();
     this.#forwarder = new RequestForwarder({
       ...host.webhooks,
@@ -87,8 +98,10 @@ export class TenancyExtension implements ServerExtension {
     this.rootResources = this.#tenancy.rootResources;
     const { gate } = options;
     this.gate = gate && ((inner) => gate(inner, this.#tenancy));
-    this.limit = maximalPermissionPolicyAuthorizer((cluster, group, resource) =>
-      this.#sharing.maximalPermissionPolicyOf(cluster, group, resource),
+    this.limit = maximalPermissionPolicyAuthorizer(
+      (cluster, group, resource) =>
+        this.#sharing.maximalPermissionPolicyOf(cluster, group, resource),
+      (provider) => this.#shared?.policiesOf(provider),
     );
   }
 
@@ -97,8 +110,10 @@ export class TenancyExtension implements ServerExtension {
   }
 
   complete(core: ServerCore): ServedExtension {
-    const sharing = this.#makeSharing(core);
-    const { authorizer, roles, rules } = core;
+    const { authorizer, roles } = core;
+    const access = this.#shared?.access;
+    const rules = sharedAccess(core.rules, access, { isWithinContent: false });
+    const sharing = this.#makeSharing(core, rules);
     const { syncerViews } = this.#options;
     const views =
       syncerViews &&
@@ -106,7 +121,10 @@ export class TenancyExtension implements ServerExtension {
         syncerViews({ authorizer, catalog: sharing.catalog, consumers }));
     const services = new VirtualWorkspaces(
       sharing,
-      virtualWorkspaceAccess(authorizer, roles),
+      virtualWorkspaceAccess(
+        sharedAccess(authorizer, access, { isWithinContent: true }),
+        sharedPolicies(roles, (provider) => this.#shared?.policiesOf(provider)),
+      ),
       views,
     );
     this.#completed = { rules, sharing, services };
@@ -122,12 +140,14 @@ export class TenancyExtension implements ServerExtension {
   }
 
   async start(): Promise<void> {
+    await this.#shared?.start();
     this.#tenancy.start();
     await this.#sharing.start();
     this.#topology.start();
   }
 
   async stop(): Promise<void> {
+    await this.#shared?.stop();
     await this.#sharing.stop();
     await this.#topology.stop();
     await this.#tenancy.stop();
@@ -183,11 +203,32 @@ export class TenancyExtension implements ServerExtension {
       builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
       root,
       homeWorkspaces,
+      replicas: this.#shared?.replicas,
       onError: this.#warning("a workspace has to wait"),
     });
   }
 
-  #makeSharing({ rules, customResources }: ServerCore): ApiSharing {
+  /** Undefined where this server is the only shard. */
+  #makeShared(): SharedObjects | undefined {
+    return undefined;
+  }
+
+  /** The Shard objects of root, here or their replicas. */
+  async #knownShards(): Promise<readonly KnownShard[]> {
+    const { storage } = this.#host;
+    const isHere = this.#shared?.replicas.shardOf(rootCluster) === undefined;
+    const prefix = isHere ? resourcePrefix(collectionKeyOf(shards)) : replicaPrefix(shards);
+    const found: KnownShard[] = [];
+    for await (const entry of listEntries(storage, prefix)) {
+      const { name } = parseObjectKey(entry.key);
+      const { labels, virtualWorkspaceUrl } = readShard(decodeObject(entry));
+      found.push({ name, labels, virtualWorkspaceUrl });
+    }
+    return found;
+  }
+
+  #makeSharing(core: ServerCore, rules: Authorizer): ApiSharing {
+    const { customResources } = core;
     const { builtIns, resources } = this.#host;
     const workspaces = this.#tenancy;
     return new ApiSharing({
@@ -198,6 +239,8 @@ export class TenancyExtension implements ServerExtension {
       resolve: async (path) => workspaces.resolve(path),
       partitionIn: (cluster, name) => this.#topology.selectorOf(cluster, name),
       shardLabels: () => workspaces.shardLabels(),
+      shards: () => this.#knownShards(),
+      replicas: this.#shared?.replicas,
       maintainedBindingsIn: (cluster) => workspaces.maintainedBindingsIn(cluster),
       onBinding: (cluster) => workspaces.onBindingChanged(cluster),
       localDefinitionNames: (cluster) => customResources.namesIn(cluster),

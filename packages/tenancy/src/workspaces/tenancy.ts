@@ -16,6 +16,7 @@ import type { HubEvent, WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import { followReplicas, type Replicas } from "../replicas/index.ts";
 import { BindingsInitializer } from "./bindings-initializer.ts";
 import { bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
 import { universalInitializer } from "./create-logical-cluster.ts";
@@ -56,6 +57,7 @@ import {
 } from "./records.ts";
 import { readShard } from "./shard.ts";
 import { shardAdmission } from "./shard-admission.ts";
+import { type RecordSource, sharedRecords } from "./shared-records.ts";
 import { typeAdmission } from "./type-admission.ts";
 import { scheduleAgain, workspaceAdmission } from "./workspace-admission.ts";
 import { WorkspaceLifecycleController } from "./workspace-lifecycle-controller.ts";
@@ -82,6 +84,8 @@ export interface TenancyOptions {
   readonly root?: RootBootstrapOptions | undefined;
   /** Whether users have home workspaces; true if omitted. */
   readonly homeWorkspaces?: boolean | undefined;
+  /** The objects of other shards; undefined for the only shard. */
+  readonly replicas?: Replicas | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -101,7 +105,7 @@ export class Tenancy {
   readonly #lifecycle: WorkspaceLifecycleController;
   readonly #defaultBindingLifecycle: DefaultApiBindingLifecycleController;
   readonly #bindingsInitializer: BindingsInitializer;
-  readonly #authenticationIndex: ObjectIndex<AuthenticationRecord>;
+  readonly #authentications: RecordSource<AuthenticationRecord>;
   readonly #homeOptions: HomeWorkspaceOptions;
   readonly #root: RootBootstrapOptions | undefined;
   /** Whether `~` in root is the home workspace of the requesting user. */
@@ -117,12 +121,18 @@ export class Tenancy {
     this.#root = options.root;
     this.hasHomeWorkspaces = options.homeWorkspaces !== false;
     this.#dependencies = this.#composeDependencies(options);
-    this.#authenticationIndex = new ObjectIndex({
+    const ownAuthentications = new ObjectIndex({
       watchCache: options.watchCache,
       definition: workspaceAuthenticationConfigurations,
       read: readAuthentication,
       recordsMax: authenticationRecordsMax,
     });
+    this.#authentications = sharedRecords(
+      ownAuthentications,
+      options.replicas,
+      workspaceAuthenticationConfigurations,
+      readAuthentication,
+    );
     this.#bindingsInitializer = new BindingsInitializer({
       dependencies: this.#dependencies,
       onError,
@@ -297,7 +307,7 @@ export class Tenancy {
     const found = await types.find(type.slice(0, at), type.slice(at + 1));
     const names = found?.authenticationConfigurations ?? [];
     const records = names.map((name) =>
-      this.#authenticationIndex.get(
+      this.#authentications.get(
         objectKey({
           ...collectionKeyOf(workspaceAuthenticationConfigurations),
           cluster: found?.cluster as ClusterName,
@@ -339,7 +349,13 @@ export class Tenancy {
       onChange: () => this.#lifecycle.retryUnscheduled(),
     });
     const tree = new WorkspaceTree(workspaceIndex);
-    const types = new WorkspaceTypes(typeIndex, tree);
+    const { replicas } = options;
+    if (replicas !== undefined)
+      followReplicas(watchCache.hub, workspaceTypes, (event) =>
+        this.#defaultBindingLifecycle.onType(event),
+      );
+    const knownTypes = sharedRecords(typeIndex, replicas, workspaceTypes, readWorkspaceType);
+    const types = new WorkspaceTypes(knownTypes, tree);
     return {
       ...options,
       workspaceIndex,
