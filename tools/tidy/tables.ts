@@ -248,11 +248,13 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     ],
   },
   tenancy: {
+    // Routes and connections of shards: docs/adr/0094.
+    shards: [],
     // Objects of other shards: docs/adr/0095.
     replicas: [],
-    workspaces: ["replicas"],
-    topology: ["workspaces"],
-    "api-sharing": ["replicas", "workspaces", "topology"],
+    workspaces: ["replicas", "shards"],
+    topology: ["replicas", "workspaces"],
+    "api-sharing": ["replicas", "workspaces", "topology", "shards"],
     access: ["replicas", "workspaces", "api-sharing"],
     mounts: [],
   },

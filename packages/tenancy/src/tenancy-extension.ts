@@ -2,6 +2,7 @@
  * Workspaces and shared APIs as an extension of an API server: `new ApiServer({ …, extension:
  * tenancy({ … }) })`.
  */
+import type { Duplex } from "node:stream";
 import type { ServedExtension, ServerCore, ServerExtension, ServerHost } from "@kcp-ts/apiserver";
 import type { ClusterIssuers } from "@kcp-ts/apiserver/authentication";
 import type { Authorizer } from "@kcp-ts/apiserver/authorization";
@@ -30,7 +31,14 @@ import {
 } from "./api-sharing/index.ts";
 import { type ForwarderOptions, RequestForwarder } from "./mounts/index.ts";
 import { listEntries, replicaPrefix } from "./replicas/index.ts";
-import type { SharedObjects } from "./shared-objects.ts";
+import {
+  onlyShard,
+  type ShardConnections,
+  type ShardOptions,
+  type ShardRoutes,
+  Shards,
+} from "./shards/index.ts";
+import { SharedObjects } from "./shared-objects.ts";
 import type { SyncerVirtualWorkspaceInputs } from "./syncer-virtual-workspace-inputs.ts";
 import { Topology } from "./topology/index.ts";
 import { WorkspaceDirectory } from "./workspace-directory.ts";
@@ -56,6 +64,8 @@ export interface TenancyExtensionOptions {
     | undefined;
   /** Options of the initial content of the logical cluster root. */
   readonly root?: RootBootstrapOptions | undefined;
+  /** The other shards; this server is the only one if omitted. */
+  readonly shards?: ShardOptions | undefined;
   /** False: users have no home workspaces, and `~` in root is a name like any other. */
   readonly homeWorkspaces?: boolean | undefined;
 }
@@ -76,6 +86,7 @@ export class TenancyExtension implements ServerExtension {
   readonly #topology: Topology;
   readonly #tenancy: Tenancy;
   readonly #forwarder: RequestForwarder;
+  readonly #shards: Shards | undefined;
   readonly #shared: SharedObjects | undefined;
   #completed: Completed | undefined;
 
@@ -83,11 +94,13 @@ export class TenancyExtension implements ServerExtension {
     this.#host = host;
     this.#options = options;
     host.watchCache.hub.clusterDeletions.follow(collectionKeyOf(logicalClusters));
+    this.#shards = options.shards && this.#makeShards(options.shards);
+    this.#shared = this.#shards && this.#makeShared(this.#shards);
     this.#topology = new Topology({
       ...host,
+      replicas: this.#shared?.replicas,
       onError: this.#warning("a partition set has to wait"),
     });
-    this.#shared = this.#makeShared();
     this.#tenancy = this.#makeTenancy();
     this.#forwarder = new RequestForwarder({
       ...host.webhooks,
@@ -134,12 +147,14 @@ export class TenancyExtension implements ServerExtension {
       authorizer,
       forwarder: this.#forwarder,
       split: services.split,
+      forward: this.#shards?.proxy.forward,
     });
     const admissionPlugins = [...this.#tenancy.admissionPlugins, ...sharing.admissionPlugins];
     return { directory, services, admissionPlugins };
   }
 
   async start(): Promise<void> {
+    await this.#shards?.start();
     await this.#shared?.start();
     this.#tenancy.start();
     await this.#sharing.start();
@@ -152,6 +167,23 @@ export class TenancyExtension implements ServerExtension {
     await this.#topology.stop();
     await this.#tenancy.stop();
     this.#forwarder.close();
+    this.#shards?.close();
+  }
+
+  /** Which shard has which logical cluster. */
+  get routes(): ShardRoutes {
+    return this.#shards?.routes ?? onlyShard;
+  }
+
+  /** Requests to other shards; undefined where this server is the only one. */
+  get connections(): ShardConnections | undefined {
+    return this.#shards?.connections;
+  }
+
+  /** Serves a connection that another shard has opened, which has proved to be `from`. */
+  serveShard(connection: Duplex, from: string): void {
+    if (this.#shards === undefined) throw new Error("this server is the only shard");
+    this.#shards.serve(connection, from);
   }
 
   async bootstrap(externalUrl: string): Promise<void> {
@@ -183,6 +215,13 @@ export class TenancyExtension implements ServerExtension {
     return this.#complete.sharing;
   }
 
+  #makeShards(options: ShardOptions): Shards {
+    return new Shards(this.#host, options, {
+      resolve: (path) => this.#tenancy.resolve(path),
+      logicalCluster: (cluster) => this.#tenancy.logicalCluster(cluster),
+    });
+  }
+
   #makeTenancy(): Tenancy {
     const { builtIns, resources } = this.#host;
     const { root, homeWorkspaces } = this.#options;
@@ -203,14 +242,23 @@ export class TenancyExtension implements ServerExtension {
       builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
       root,
       homeWorkspaces,
+      shards: this.#shards,
       replicas: this.#shared?.replicas,
       onError: this.#warning("a workspace has to wait"),
     });
   }
 
-  /** Undefined where this server is the only shard. */
-  #makeShared(): SharedObjects | undefined {
-    return undefined;
+  #makeShared({ routes, connections }: Shards): SharedObjects {
+    return new SharedObjects(this.#host, {
+      others: {
+        ownName: routes.ownName,
+        shardOf: (cluster) => routes.shardOf(cluster),
+        request: (shard, question) => connections.request(shard, question),
+      },
+      isNeeded: (...object) => this.#sharing.isNeeded(...object),
+      isPolicyNeeded: (provider) => this.#sharing.isPolicyNeeded(provider),
+      onError: this.#warning("objects of another shard have to wait"),
+    });
   }
 
   /** The Shard objects of root, here or their replicas. */

@@ -13,7 +13,7 @@ import {
 } from "@kcp-ts/apiserver/registry";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "@kcp-ts/apiserver/storage";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { followReplicas } from "../replicas/index.ts";
 import { partitions } from "../topology/index.ts";
 import { type DefaultBinding, type DefaultBindingsState, shards } from "../workspaces/index.ts";
@@ -80,9 +80,8 @@ export class ApiSharing {
   #externalUrl = "https://localhost:6443";
 
   constructor(options: ApiSharingOptions) {
-    const { storage, supervisor } = options;
     const { hub } = options.watchCache;
-    const indexed = { storage, hub, supervisor };
+    const indexed = { ...options, hub };
     const bindings = new BindingIndex();
     const schemas = new SchemaStore(options);
     this.#schemaCopyCollector = new SchemaCopyCollector({
@@ -139,8 +138,7 @@ export class ApiSharing {
     });
     this.#consumerReports = consumerReports(dependencies);
     this.#claimLabels = new ClaimLabelController({
-      ...options,
-      hub,
+      ...indexed,
       loading: dependencies.loading,
       prefixesOf: (claim) => prefixesOf(dependencies, claim),
       hasStaleClaimLabels: (entry) => hasStaleClaimLabels(dependencies, entry),
@@ -192,9 +190,10 @@ export class ApiSharing {
     return this.#externalUrl;
   }
 
-  /** Creates the built-in exports of root. Root must have its namespaces. */
-  bootstrap(): Promise<void> {
-    return bootstrapExports(this.dependencies);
+  /** Creates the built-in exports of root on the shard that has it. It must have its namespaces. */
+  async bootstrap(): Promise<void> {
+    if (this.dependencies.replicas?.shardOf(rootCluster) === undefined)
+      await bootstrapExports(this.dependencies);
   }
 
   /** Binds a new workspace to the default APIBindings of its type. */
@@ -247,6 +246,18 @@ export class ApiSharing {
     if (served === undefined) return undefined;
     const exported = this.#exportOf(served.binding);
     return exported?.hasPolicy === true ? exported.cluster : undefined;
+  }
+
+  /** Whether a maximal permission policy of a provider limits something on this shard. */
+  isPolicyNeeded(provider: ClusterName): boolean {
+    for (const { cluster, name, hasPolicy } of this.#replicaExports?.values() ?? [])
+      if (
+        cluster === provider &&
+        hasPolicy &&
+        this.dependencies.bindings.hasBindingsTo(cluster, name)
+      )
+        return true;
+    return false;
   }
 
   get #loading(): Promise<void> | undefined {

@@ -134,10 +134,11 @@ export class SchemaStore {
 
   /** The schema of this name; one of another shard may have a hash in place of its content. */
   async #original(cluster: ClusterName, name: string): Promise<JsonObject | undefined> {
-    const isElsewhere = this.#replicas !== undefined && this.#replicas.shardOf(cluster);
-    const entry = isElsewhere
-      ? await this.#replicas?.get(apiResourceSchemas, cluster, name)
-      : await this.#read(schemaKey(cluster, name));
+    const shard = this.#replicas?.shardOf(cluster);
+    const entry =
+      shard !== undefined
+        ? await this.#replicas?.get(apiResourceSchemas, cluster, name)
+        : await this.#read(schemaKey(cluster, name));
     return entry && decodeObject(entry);
   }
 

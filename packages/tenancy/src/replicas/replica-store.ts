@@ -24,7 +24,11 @@ export interface ReplicaStoreOptions {
   readonly storage: Storage;
   readonly watchCache: WatchCache;
   /** Stores a part of an object elsewhere, and returns the rest. */
-  readonly fold: (definition: ResourceDefinition, object: JsonObject) => Promise<JsonObject>;
+  readonly fold: (
+    definition: ResourceDefinition,
+    cluster: ClusterName,
+    object: JsonObject,
+  ) => Promise<JsonObject>;
 }
 
 export interface ReplicaState {
@@ -38,7 +42,7 @@ export interface ReplicaState {
 export interface StoredReplica {
   readonly cluster: ClusterName;
   readonly name: string;
-  readonly state: ReplicaState;
+  readonly object: JsonObject;
 }
 
 export class ReplicaStore {
@@ -59,8 +63,7 @@ export class ReplicaStore {
   async *all(definition: ResourceDefinition): AsyncGenerator<StoredReplica> {
     for await (const entry of listEntries(this.#options.storage, replicaPrefix(definition))) {
       const { namespace, name } = parseObjectKey(entry.key);
-      const state = replicaStateOf(decodeObject(entry));
-      yield { cluster: namespace as ClusterName, name, state };
+      yield { cluster: namespace as ClusterName, name, object: decodeObject(entry) };
     }
   }
 
@@ -83,7 +86,7 @@ export class ReplicaStore {
         known !== undefined &&
         (isCurrent ? known.revision === revision : known.revision >= revision);
       if (isOld) return before;
-      const rest = await this.#options.fold(definition, withoutManagedFields(object));
+      const rest = await this.#options.fold(definition, cluster, withoutManagedFields(object));
       const isMarked = known?.isMarked === true;
       return { ...rest, replica: { revision, position, ...(isMarked ? { isMarked } : {}) } };
     });

@@ -12,14 +12,14 @@ import type { Entry, Storage, StorageKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
-import { type JsonObject, textOf } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import { listEntries } from "./list-entries.ts";
 import type { OtherShards } from "./other-shards.ts";
 import { ReplicaFeed } from "./replica-feed.ts";
 import { asOriginal, replicaPrefix } from "./replica-key.ts";
-import { ReplicaStore } from "./replica-store.ts";
+import { ReplicaStore, replicaStateOf } from "./replica-store.ts";
 import { SchemaContents } from "./schema-contents.ts";
 import { ShardReader } from "./shard-reader.ts";
 
@@ -62,6 +62,8 @@ export class Replicas {
   readonly #store: ReplicaStore;
   readonly contents: SchemaContents;
   readonly #feeds = new Map<ResourceDefinition, Map<ClusterName, ReplicaFeed>>();
+  /** The paths of logical clusters with replicas, as their objects say. */
+  readonly #paths = new Map<string, ClusterName>();
   #timer: Timer | undefined;
   #isStopped = false;
 
@@ -71,8 +73,10 @@ export class Replicas {
     this.contents = new SchemaContents(options.storage, options.schemas);
     this.#store = new ReplicaStore({
       ...options,
-      fold: async (definition, object) =>
-        definition === options.schemas ? this.contents.fold(object) : object,
+      fold: async (definition, cluster, object) => {
+        this.#notePath(cluster, object);
+        return definition === options.schemas ? this.contents.fold(object) : object;
+      },
     });
     for (const definition of options.definitions) this.#feeds.set(definition, new Map());
   }
@@ -89,8 +93,10 @@ export class Replicas {
   /** Continues the feeds of an earlier process. It waits for no other shard. */
   async start(): Promise<void> {
     for (const definition of this.#options.definitions) {
-      for await (const { cluster, name, state } of this.#store.all(definition))
-        this.#feedOf(definition, cluster).restore(name, state.position);
+      for await (const { cluster, name, object } of this.#store.all(definition)) {
+        this.#notePath(cluster, object);
+        this.#feedOf(definition, cluster).restore(name, replicaStateOf(object).position);
+      }
       for (const feed of this.#feeds.get(definition)?.values() ?? []) feed.start();
     }
     for (const { definition, cluster } of this.#options.complete)
@@ -107,6 +113,11 @@ export class Replicas {
   /** The shard that has a logical cluster; undefined: this one. */
   shardOf(cluster: ClusterName): string | undefined {
     return cluster.startsWith("system:") ? undefined : this.#options.others.shardOf(cluster);
+  }
+
+  /** The logical cluster of a path, as far as its objects are here. */
+  clusterAt(path: string): ClusterName | undefined {
+    return this.#paths.get(path);
   }
 
   /**
@@ -174,6 +185,12 @@ export class Replicas {
       }
     }
     await this.contents.removeUnused(() => this.#usedContents());
+  }
+
+  #notePath(cluster: ClusterName, { metadata }: JsonObject): void {
+    const { annotations } = isJsonObject(metadata) ? metadata : {};
+    const path = isJsonObject(annotations) ? textOf(annotations["kcp.io/path"]) : "";
+    if (path !== "" && path !== cluster) this.#paths.set(path, cluster);
   }
 
   async #usedContents(): Promise<ReadonlySet<string>> {

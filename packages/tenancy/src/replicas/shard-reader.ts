@@ -155,7 +155,14 @@ export class ShardReader {
     // A logical cluster that has moved here has no replicas any more.
     if (shard === undefined) throw statusError.pathNotFound();
     const headers = { accept: "application/json", ...question.headers };
-    return others.request(shard, { ...question, headers });
+    try {
+      return await others.request(shard, { ...question, headers });
+    } catch (error) {
+      // The former shard of a logical cluster that has moved says where it is now.
+      const next = others.shardOf(cluster);
+      if (next === undefined || next === shard) throw error;
+      return others.request(next, { ...question, headers });
+    }
   }
 }
 

@@ -1,8 +1,10 @@
 /** Records of objects of this shard, and of others by their replicas. */
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
-import { parseObjectKey } from "@kcp-ts/apiserver/storage";
+import { parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { rootCluster } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Replicas } from "../replicas/index.ts";
 import type { ObjectIndex } from "./object-index.ts";
 
@@ -16,13 +18,23 @@ export function sharedRecords<Known>(
   read: (object: JsonObject) => Known,
 ): RecordSource<Known> {
   if (replicas === undefined) return own;
+  const recordElsewhere = async (key: StorageKey) => {
+    const { cluster, name } = parseObjectKey(key);
+    try {
+      const entry = await replicas.get(definition, cluster, name);
+      return entry && read(decodeObject(entry));
+    } catch (error) {
+      // A shard has a copy of root's built-in types from its first start on.
+      const copy = cluster === rootCluster ? await own.get(key) : undefined;
+      if (copy === undefined || !isStatusError(error, "ServiceUnavailable")) throw error;
+      return copy;
+    }
+  };
   return {
     get(key) {
-      const { cluster, name } = parseObjectKey(key);
+      const { cluster } = parseObjectKey(key);
       if (replicas.shardOf(cluster) === undefined) return own.get(key);
-      return replicas
-        .get(definition, cluster, name)
-        .then((entry) => entry && read(decodeObject(entry)));
+      return recordElsewhere(key);
     },
   };
 }

@@ -16,9 +16,11 @@ import type { HubEvent, WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
 import { followReplicas, type Replicas } from "../replicas/index.ts";
+import { type PathResolution, rootShard } from "../shards/index.ts";
 import { BindingsInitializer } from "./bindings-initializer.ts";
-import { bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
+import { bootstrapCopyOfRoot, bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
 import { universalInitializer } from "./create-logical-cluster.ts";
 import {
   DefaultApiBindingLifecycleController,
@@ -62,7 +64,7 @@ import { typeAdmission } from "./type-admission.ts";
 import { scheduleAgain, workspaceAdmission } from "./workspace-admission.ts";
 import { WorkspaceLifecycleController } from "./workspace-lifecycle-controller.ts";
 import { workspacePrerequisites } from "./workspace-prerequisites.ts";
-import { type PathResolution, WorkspaceTree } from "./workspace-tree.ts";
+import { type PathsElsewhere, WorkspaceTree } from "./workspace-tree.ts";
 import { bindingsInitializer, WorkspaceTypes } from "./workspace-types.ts";
 
 export interface TenancyOptions {
@@ -86,7 +88,34 @@ export interface TenancyOptions {
   readonly homeWorkspaces?: boolean | undefined;
   /** The objects of other shards; undefined for the only shard. */
   readonly replicas?: Replicas | undefined;
+  /** The other shards; this server is the only one if omitted. */
+  readonly shards?: TenancyShards | undefined;
   readonly onError: (error: unknown) => void;
+}
+
+/** What tenancy needs to know of other shards. */
+export interface TenancyShards {
+  readonly routes: { readonly ownName: string; shardOf(cluster: ClusterName): string | undefined };
+  readonly paths: Pick<PathsElsewhere, "resolve">;
+}
+
+/** A path to what this shard uses is known while the shard that resolves it does not answer. */
+function elsewhereOf(
+  { routes, paths }: TenancyShards,
+  replicas: Replicas | undefined,
+): PathsElsewhere {
+  return {
+    shardOf: (cluster) => routes.shardOf(cluster),
+    resolve: async (shard, cluster, words) => {
+      try {
+        return await paths.resolve(shard, cluster, words);
+      } catch (error) {
+        const known = replicas?.clusterAt([cluster, ...words].join(":"));
+        if (known === undefined || !isStatusError(error, "ServiceUnavailable")) throw error;
+        return { kind: "cluster", cluster: known };
+      }
+    },
+  };
 }
 
 /** Initializers that are done before a workspace is stored. */
@@ -111,6 +140,7 @@ export class Tenancy {
   /** Whether `~` in root is the home workspace of the requesting user. */
   readonly hasHomeWorkspaces: boolean;
   readonly #onError: (error: unknown) => void;
+  readonly #ownShard: string | undefined;
   #externalUrl = "https://localhost:6443";
   /** Empty until a controller that maintains default objects sets it. */
   namespaceDefaults: NamespaceDefaults = () => [];
@@ -119,6 +149,7 @@ export class Tenancy {
     const { random, builtIns, onError } = options;
     this.#onError = onError;
     this.#root = options.root;
+    this.#ownShard = options.shards?.routes.ownName;
     this.hasHomeWorkspaces = options.homeWorkspaces !== false;
     this.#dependencies = this.#composeDependencies(options);
     const ownAuthentications = new ObjectIndex({
@@ -211,7 +242,10 @@ export class Tenancy {
    */
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
-    const isMoved = await bootstrapRoot(this.#dependencies, externalUrl, this.#root);
+    const hasRoot = (this.#ownShard ?? rootShard) === rootShard;
+    const isMoved = hasRoot
+      ? await bootstrapRoot(this.#dependencies, externalUrl, this.#root)
+      : await bootstrapCopyOfRoot(this.#dependencies, externalUrl, this.#root);
     if (isMoved)
       void this.#lifecycle.scan(externalUrlUpdates(this.#dependencies, externalUrl, this.#onError));
   }
@@ -348,13 +382,14 @@ export class Tenancy {
       read: readShard,
       onChange: () => this.#lifecycle.retryUnscheduled(),
     });
-    const tree = new WorkspaceTree(workspaceIndex);
     const { replicas } = options;
     if (replicas !== undefined)
       followReplicas(watchCache.hub, workspaceTypes, (event) =>
         this.#defaultBindingLifecycle.onType(event),
       );
     const knownTypes = sharedRecords(typeIndex, replicas, workspaceTypes, readWorkspaceType);
+    const elsewhere = options.shards && elsewhereOf(options.shards, replicas);
+    const tree = new WorkspaceTree(workspaceIndex, elsewhere);
     const types = new WorkspaceTypes(knownTypes, tree);
     return {
       ...options,
