@@ -62,9 +62,13 @@ export class SharedObjects {
     this.#policyAuthorizer = new RbacAuthorizer(this.#policies);
   }
 
-  async start(): Promise<void> {
-    await this.replicas.start();
-    await this.#policies.start();
+  /** The indexes of bindings and exports must be complete: they say which policies are needed. */
+  startPolicies(): Promise<void> {
+    return this.#policies.start();
+  }
+
+  followPolicy(provider: ClusterName): void {
+    this.#policies.follow(provider);
   }
 
   async stop(): Promise<void> {

@@ -155,9 +155,10 @@ export class TenancyExtension implements ServerExtension {
 
   async start(): Promise<void> {
     await this.#shards?.start();
-    await this.#shared?.start();
+    await this.#shared?.replicas.start();
     this.#tenancy.start();
     await this.#sharing.start();
+    await this.#shared?.startPolicies();
     this.#topology.start();
   }
 
@@ -288,6 +289,7 @@ export class TenancyExtension implements ServerExtension {
       partitionIn: (cluster, name) => this.#topology.selectorOf(cluster, name),
       shardLabels: () => workspaces.shardLabels(),
       shards: () => this.#knownShards(),
+      followPolicy: (provider) => this.#shared?.followPolicy(provider),
       replicas: this.#shared?.replicas,
       maintainedBindingsIn: (cluster) => workspaces.maintainedBindingsIn(cluster),
       onBinding: (cluster) => workspaces.onBindingChanged(cluster),

@@ -423,24 +423,35 @@ describe("a type of another shard", () => {
         defaultAPIBindings: [{ path: provider, export: "cowboys" }],
       }),
     });
-    const make = (name: string, typeName: string) =>
+    const user = adminBinding("a");
+    const subjects = [...user.subjects, { ...user.subjects[0], name: "nobody" }];
+    const admins = { ...user, subjects };
+    await b.requestOk("POST", rbac(onB, "ClusterRoleBinding"), { ...masters, body: admins });
+    for (const body of [useRole, useRoleBinding])
+      await root.requestOk("POST", rbac(provider, body.kind), { ...masters, body });
+    const make = (name: string, typeName: string, who: "masters" | "a" | "nobody" = "masters") =>
       b.request("POST", workspacesOf(onB), {
-        ...masters,
+        user: who,
         body: {
           metadata: {
             name,
-            annotations: { "experimental.tenancy.kcp.io/owner": '{"username":"a"}' },
+            ...(who === "masters"
+              ? { annotations: { "experimental.tenancy.kcp.io/owner": '{"username":"a"}' } }
+              : {}),
           },
           spec: { type: { name: typeName, path: provider } },
         },
       });
-    const first = await make("first", "western");
+    const first = await make("first", "western", "a");
     assert.equal(first.status, 201, first.text);
     await shards.stop("root");
     await b.server.close();
     b = await shards.restart("b");
     const second = await make("second", "western");
     assert.equal(second.status, 201, second.text);
+    // Everybody may use it: so may a user whom the shard of the type was not asked about.
+    const byTenant = await make("fourth", "western", "nobody");
+    assert.equal(byTenant.status, 201, byTenant.text);
     const unknown = await make("third", "unheard");
     assert.equal(unknown.status, 503, unknown.text);
     assert.match(
@@ -486,3 +497,16 @@ const contentRoleBinding = (name: string) => ({
   metadata: { name: "content" },
   roleRef: { ...bindRoleBinding(name).roleRef, name: "content" },
 });
+const useRole = {
+  kind: "ClusterRole",
+  metadata: { name: "use" },
+  rules: [{ apiGroups: ["tenancy.kcp.io"], resources: ["workspacetypes"], verbs: ["use"] }],
+};
+const useRoleBinding = {
+  ...bindRoleBinding(""),
+  metadata: { name: "use" },
+  roleRef: { ...bindRoleBinding("").roleRef, name: "use" },
+  subjects: [
+    { apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "system:authenticated" },
+  ],
+};

@@ -38,6 +38,7 @@ export class ConsumerReports {
     if (replicas.shardOf(cluster) === undefined) return;
     const record = exports.get(key);
     const isUsed = bindings.hasBindingsTo(cluster, name);
+    if (isUsed && record?.hasPolicy === true) this.#dependencies.followPolicy(cluster);
     if (record === undefined || record.consumerShards.includes(replicas.ownName) === isUsed) return;
     const annotations: JsonObject = {
       [`${consumerAnnotationPrefix}${replicas.ownName}`]: isUsed ? "true" : null,

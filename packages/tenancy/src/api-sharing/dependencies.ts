@@ -65,6 +65,8 @@ export interface ApiSharingInputs {
     cluster: ClusterName,
     resource: { readonly group: string; readonly version: string; readonly resource: string },
   ) => Promise<boolean>;
+  /** Called when the maximal permission policy of a provider on another shard is needed. */
+  readonly followPolicy: (provider: ClusterName) => void;
   /** All shards, by name; asked for where there are others. */
   readonly shards: () => Promise<readonly KnownShard[]>;
   /** The objects of other shards; undefined for the only shard. */

@@ -8,7 +8,7 @@
  *     position ──► watch of the collection ──► replica of each wanted name
  */
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
-import { type Clock, sleep, type Timer } from "@kcp-ts/machinery/base";
+import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { ReplicaStore } from "./replica-store.ts";
@@ -37,7 +37,6 @@ interface WantedName {
 
 const retryMinMs = 250;
 const retryMaxMs = 30_000;
-const silenceMsMax = 3 * 60_000;
 
 export class ReplicaFeed {
   readonly #options: ReplicaFeedOptions;
@@ -194,21 +193,15 @@ export class ReplicaFeed {
 
   async #watch(onConnected: () => void): Promise<void> {
     const { definition, cluster, reader, clock } = this.#options;
-    const silence = new SilenceMonitor(clock, this.#stopping.signal);
-    try {
-      const events = reader.watch(definition, cluster, this.#position, silence.signal);
-      for await (const event of events) {
-        silence.end();
-        if (event === "open") {
-          this.#isConnected = true;
-          onConnected();
-        } else await this.#apply(event);
-      }
-    } finally {
-      silence.stop();
+    const { signal } = this.#stopping;
+    for await (const event of reader.watch(definition, cluster, this.#position, signal)) {
+      if (event === "open") {
+        this.#isConnected = true;
+        onConnected();
+      } else await this.#apply(event);
     }
     // A watch ends from time to time; one that ends at once must not be opened in a loop.
-    await sleep(clock, retryMinMs, this.#stopping.signal);
+    await sleep(clock, retryMinMs, signal);
   }
 
   async #apply({ type, object }: ShardEvent): Promise<void> {
@@ -219,36 +212,6 @@ export class ReplicaFeed {
       wanted.isHere = await store.removeUpTo(revision, definition, cluster, name);
     else if (type !== "BOOKMARK") await this.#put(name, object, false);
     this.#position = Math.max(this.#position, revision);
-  }
-}
-
-/** Ends a watch whose connection is gone without a word: bookmarks come every minute. */
-class SilenceMonitor {
-  readonly #clock: Clock;
-  readonly #silent = new AbortController();
-  readonly signal: AbortSignal;
-  #timer: Timer;
-
-  constructor(clock: Clock, stopping: AbortSignal) {
-    this.#clock = clock;
-    this.signal = AbortSignal.any([this.#silent.signal, stopping]);
-    this.#timer = this.#wait();
-  }
-
-  /** Called for every sign of the other shard. */
-  end(): void {
-    this.#timer.cancel();
-    this.#timer = this.#wait();
-  }
-
-  stop(): void {
-    this.#timer.cancel();
-    // A stream that was not read to its end is given up.
-    this.#silent.abort();
-  }
-
-  #wait(): Timer {
-    return this.#clock.schedule(silenceMsMax, () => this.#silent.abort());
   }
 }
 

@@ -14,7 +14,7 @@ import {
 import { decodeObject, encodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import { neverAborted } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, listOf, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { listEntries } from "./list-entries.ts";
 import { replicaKey, replicaPrefix } from "./replica-key.ts";
@@ -37,6 +37,8 @@ export interface ReplicaState {
   readonly position: number;
   /** Set by this shard alone, and kept when the original changes. */
   readonly isMarked: boolean;
+  /** The verbs that all users with credentials have on the original. */
+  readonly everybodyMay: readonly string[];
 }
 
 export interface StoredReplica {
@@ -87,15 +89,30 @@ export class ReplicaStore {
         (isCurrent ? known.revision === revision : known.revision >= revision);
       if (isOld) return before;
       const rest = await this.#options.fold(definition, cluster, withoutManagedFields(object));
-      const isMarked = known?.isMarked === true;
-      return { ...rest, replica: { revision, position, ...(isMarked ? { isMarked } : {}) } };
+      return { ...rest, replica: { ...objectIn(before), revision, position } };
     });
   }
 
   mark(definition: ResourceDefinition, cluster: ClusterName, name: string): Promise<void> {
     return this.#change(replicaKey(definition, cluster, name), async (before) => {
       if (before === undefined || replicaStateOf(before).isMarked) return before;
-      return { ...before, replica: { ...(before["replica"] as JsonObject), isMarked: true } };
+      return { ...before, replica: { ...objectIn(before), isMarked: true } };
+    });
+  }
+
+  noteEverybody(
+    definition: ResourceDefinition,
+    cluster: ClusterName,
+    name: string,
+    { verb, allowed }: { readonly verb: string; readonly allowed: boolean },
+  ): Promise<void> {
+    return this.#change(replicaKey(definition, cluster, name), async (before) => {
+      if (before === undefined) return before;
+      const { everybodyMay } = replicaStateOf(before);
+      if (everybodyMay.includes(verb) === allowed) return before;
+      const others = everybodyMay.filter((one) => one !== verb);
+      const now = allowed ? [...others, verb] : others;
+      return { ...before, replica: { ...objectIn(before), everybodyMay: now } };
     });
   }
 
@@ -147,13 +164,18 @@ export class ReplicaStore {
 }
 
 export function replicaStateOf(object: JsonObject): ReplicaState {
-  const { replica } = object;
-  const { revision, position, isMarked } = isJsonObject(replica) ? replica : {};
+  const { revision, position, isMarked, everybodyMay } = objectIn(object);
   return {
     revision: Number(revision ?? 0),
     position: Number(position ?? 0),
     isMarked: isMarked === true,
+    everybodyMay: listOf(everybodyMay).map(textOf),
   };
+}
+
+function objectIn(object: JsonObject | undefined): JsonObject {
+  const { replica } = object ?? {};
+  return isJsonObject(replica) ? replica : {};
 }
 
 function withoutManagedFields(object: JsonObject): JsonObject {

@@ -48,6 +48,8 @@ export interface ReplicasOptions {
   readonly onError: (error: unknown) => void;
 }
 
+type ReplicatedKind = Pick<ResourceDefinition, "group" | "resource">;
+
 /** What nobody used for a week is forgotten, while the other shard could give it again. */
 export const unusedMs = 7 * 24 * 60 * 60_000;
 /** Names of objects that do not exist. */
@@ -158,6 +160,37 @@ export class Replicas {
   /** Marks a replica on this shard alone. */
   mark(definition: ResourceDefinition, cluster: ClusterName, name: string): Promise<void> {
     return this.#store.mark(definition, cluster, name);
+  }
+
+  /** Keeps whether all users with credentials have a verb on an original. */
+  async noteEverybody(
+    kind: ReplicatedKind,
+    cluster: ClusterName,
+    name: string,
+    said: { readonly verb: string; readonly allowed: boolean },
+  ): Promise<void> {
+    const definition = this.#definitionOf(kind);
+    if (definition === undefined) return;
+    // A permission is asked for before the object is read.
+    await this.pull(definition, cluster, name);
+    await this.#store.noteEverybody(definition, cluster, name, said);
+  }
+
+  /** The verbs that all users with credentials have on an original, as far as that is known here. */
+  async everybodyMay(
+    kind: ReplicatedKind,
+    cluster: ClusterName,
+    name: string,
+  ): Promise<readonly string[]> {
+    const definition = this.#definitionOf(kind);
+    const entry = definition && (await this.#store.get(definition, cluster, name));
+    return entry === undefined ? [] : replicaStateOf(decodeObject(entry)).everybodyMay;
+  }
+
+  #definitionOf({ group, resource }: ReplicatedKind): ResourceDefinition | undefined {
+    return this.#options.definitions.find(
+      (one) => one.group === group && one.resource === resource,
+    );
   }
 
   /** The number of wanted names. */

@@ -13,6 +13,7 @@ import {
 } from "@kcp-ts/machinery/status";
 import type { OtherShards, ShardQuestion } from "./other-shards.ts";
 import { readLines } from "./read-lines.ts";
+import { SilenceMonitor } from "./silence-monitor.ts";
 
 export interface ShardReaderOptions {
   readonly others: OtherShards;
@@ -90,17 +91,19 @@ export class ShardReader {
     signal: AbortSignal,
   ): AsyncGenerator<ShardEvent | "open"> {
     const target = `${collectionPath(definition, cluster)}?watch=true&allowWatchBookmarks=true&resourceVersion=${revision}`;
-    const response = await this.#send(cluster, { method: "GET", target, signal });
-    if (response.status === 410) throw new HistoryCompactedError();
-    if (response.status >= 400) throw await errorOf(response);
-    yield "open";
-    for await (const line of readLines(bounds.shardObject, chunksOf(response))) {
-      const event = parseBounded(bounds.shardObject, line);
-      if (!isJsonObject(event) || !isJsonObject(event["object"])) continue;
-      const { type, object } = event;
-      if (type !== "ERROR") yield { type: type as ShardEvent["type"], object };
-      else if (object["code"] === 410) throw new HistoryCompactedError();
-      else throw statusErrorOf(object);
+    const silence = new SilenceMonitor(this.#options.clock, signal);
+    try {
+      const question = { method: "GET", target, signal: silence.signal };
+      const response = await this.#send(cluster, question);
+      if (response.status === 410) throw new HistoryCompactedError();
+      if (response.status >= 400) throw await errorOf(response);
+      yield "open";
+      for await (const line of readLines(bounds.shardObject, chunksOf(response))) {
+        silence.end();
+        yield eventIn(line);
+      }
+    } finally {
+      silence.stop();
     }
   }
 
@@ -170,6 +173,15 @@ export function collectionPath(definition: ResourceDefinition, cluster: ClusterN
   const { group, resource } = definition;
   const root = group === "" ? "api" : "apis";
   return `/clusters/${cluster}/${root}/${apiVersionOf(definition)}/${resource}`;
+}
+
+function eventIn(line: string): ShardEvent {
+  const event = parseBounded(bounds.shardObject, line);
+  const { type, object } = isJsonObject(event) ? event : {};
+  if (!isJsonObject(object)) throw statusErrorOf({ message: "an event without an object" });
+  if (type !== "ERROR") return { type: type as ShardEvent["type"], object };
+  if (object["code"] === 410) throw new HistoryCompactedError();
+  throw statusErrorOf(object);
 }
 
 /** The revision at which an object was modified last, on its shard. */

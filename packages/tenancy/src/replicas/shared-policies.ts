@@ -71,7 +71,7 @@ export class SharedPolicies implements PolicySource {
     for await (const entry of listEntries(this.#options.storage, replicaPrefix(policies))) {
       const cluster = clusterOf(entry.key);
       this.#known.set(cluster, policyOf(decodeObject(entry)));
-      this.#follow(cluster);
+      this.follow(cluster);
     }
   }
 
@@ -102,11 +102,12 @@ export class SharedPolicies implements PolicySource {
         `the maximal permission policy of logical cluster ${cluster} is not known on this shard yet, and shard ${shard}, which has it, does not answer: try again later`,
       );
     }
-    this.#follow(cluster);
+    this.follow(cluster);
     return this.#known.get(cluster) ?? new ClusterPolicy();
   }
 
-  #follow(cluster: ClusterName): void {
+  /** Reads a policy before it is asked for, and follows its changes. */
+  follow(cluster: ClusterName): void {
     if (this.#running.has(cluster) || this.#stopping.signal.aborted) return;
     const running = this.#run(cluster).finally(() => this.#running.delete(cluster));
     this.#running.set(cluster, running);
