@@ -176,7 +176,7 @@ export class Replicas {
     await this.#store.noteEverybody(definition, cluster, name, said);
   }
 
-  /** The verbs that all users with credentials have on an original, as far as that is known here. */
+  /** The verbs that everybody with credentials has on an original, as far as this shard knows. */
   async everybodyMay(
     kind: ReplicatedKind,
     cluster: ClusterName,

@@ -18,9 +18,10 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { followReplicas, type Replicas } from "../replicas/index.ts";
-import { type PathResolution, rootShard } from "../shards/index.ts";
+import { type Operations, type PathResolution, rootShard, type Shards } from "../shards/index.ts";
 import { BindingsInitializer } from "./bindings-initializer.ts";
 import { bootstrapCopyOfRoot, bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
+import { clusterOperations } from "./cluster-operations.ts";
 import { universalInitializer } from "./create-logical-cluster.ts";
 import {
   DefaultApiBindingLifecycleController,
@@ -59,6 +60,7 @@ import {
 } from "./records.ts";
 import { readShard } from "./shard.ts";
 import { shardAdmission } from "./shard-admission.ts";
+import { ShardMembers } from "./shard-members.ts";
 import { type RecordSource, sharedRecords } from "./shared-records.ts";
 import { typeAdmission } from "./type-admission.ts";
 import { scheduleAgain, workspaceAdmission } from "./workspace-admission.ts";
@@ -89,31 +91,22 @@ export interface TenancyOptions {
   /** The objects of other shards; undefined for the only shard. */
   readonly replicas?: Replicas | undefined;
   /** The other shards; this server is the only one if omitted. */
-  readonly shards?: TenancyShards | undefined;
+  readonly shards?: Shards | undefined;
   readonly onError: (error: unknown) => void;
 }
 
-/** What tenancy needs to know of other shards. */
-export interface TenancyShards {
-  readonly routes: { readonly ownName: string; shardOf(cluster: ClusterName): string | undefined };
-  readonly paths: Pick<PathsElsewhere, "resolve">;
-}
-
 /** A path to what this shard uses is known while the shard that resolves it does not answer. */
-function elsewhereOf(
-  { routes, paths }: TenancyShards,
-  replicas: Replicas | undefined,
-): PathsElsewhere {
+function elsewhereOf({ routes, paths }: Shards, replicas: Replicas | undefined): PathsElsewhere {
   return {
     shardOf: (cluster) => routes.shardOf(cluster),
-    resolve: async (shard, cluster, words) => {
-      try {
-        return await paths.resolve(shard, cluster, words);
-      } catch (error) {
+    resolve: (cluster, words) => {
+      const found = paths.resolve(cluster, words);
+      if (!(found instanceof Promise)) return found;
+      return found.catch((error: unknown): PathResolution => {
         const known = replicas?.clusterAt([cluster, ...words].join(":"));
         if (known === undefined || !isStatusError(error, "ServiceUnavailable")) throw error;
         return { kind: "cluster", cluster: known };
-      }
+      });
     },
   };
 }
@@ -141,6 +134,7 @@ export class Tenancy {
   readonly hasHomeWorkspaces: boolean;
   readonly #onError: (error: unknown) => void;
   readonly #ownShard: string | undefined;
+  readonly #members: ShardMembers | undefined;
   #externalUrl = "https://localhost:6443";
   /** Empty until a controller that maintains default objects sets it. */
   namespaceDefaults: NamespaceDefaults = () => [];
@@ -150,6 +144,7 @@ export class Tenancy {
     this.#onError = onError;
     this.#root = options.root;
     this.#ownShard = options.shards?.routes.ownName;
+    this.#members = options.shards && this.#makeMembers(options.shards, options);
     this.hasHomeWorkspaces = options.homeWorkspaces !== false;
     this.#dependencies = this.#composeDependencies(options);
     const ownAuthentications = new ObjectIndex({
@@ -169,6 +164,7 @@ export class Tenancy {
       onError,
     });
     const externalUrl = () => this.#externalUrl;
+    options.shards?.provide(this.#clusterOperations());
     this.#homeOptions = { ...this.#dependencies, ownInitializers, externalUrl };
     const generatedNames = new GeneratedNames();
     const prerequisites = workspacePrerequisites({
@@ -216,11 +212,13 @@ export class Tenancy {
 
   /** The hub must be open. */
   start(): void {
+    this.#members?.start();
     this.#lifecycle.start();
     this.#defaultBindingLifecycle.start();
   }
 
   async stop(): Promise<void> {
+    this.#members?.stop();
     await this.#lifecycle.stop();
     await this.#defaultBindingLifecycle.stop();
     await this.#bindingsInitializer.stop();
@@ -253,6 +251,32 @@ export class Tenancy {
   /** A user's home as a Workspace; created on the first request. */
   homeWorkspaceOf(user: UserInfo): Promise<JsonObject> {
     return homeWorkspace(this.#homeOptions, user);
+  }
+
+  #makeMembers(shards: Shards, options: TenancyOptions): ShardMembers {
+    const { watchCache, storage, registry, clock, supervisor } = options;
+    return new ShardMembers({
+      shards,
+      watchCache,
+      storage,
+      registry,
+      clock,
+      supervisor,
+      externalUrl: () => this.#externalUrl,
+      onChange: () => this.#lifecycle.retryUnscheduled(),
+      onError: this.#onError,
+    });
+  }
+
+  /** What other shards ask about logical clusters of this one, and about Workspaces in them. */
+  #clusterOperations(): Operations {
+    return clusterOperations({
+      dependencies: this.#dependencies,
+      enqueue: (key) => this.#lifecycle.enqueue(key),
+      trackNewCluster: (cluster) => this.#lifecycle.trackNewCluster(cluster),
+      scheduleOrphanCheck: (cluster) => this.#lifecycle.scheduleOrphanCheck(cluster),
+      deleteUnowned: (cluster) => this.#lifecycle.deleteUnowned(cluster),
+    });
   }
 
   /** The labels of this server's shard. */
@@ -382,14 +406,13 @@ export class Tenancy {
       read: readShard,
       onChange: () => this.#lifecycle.retryUnscheduled(),
     });
-    const { replicas } = options;
+    const { replicas, shards: others } = options;
     if (replicas !== undefined)
       followReplicas(watchCache.hub, workspaceTypes, (event) =>
         this.#defaultBindingLifecycle.onType(event),
       );
     const knownTypes = sharedRecords(typeIndex, replicas, workspaceTypes, readWorkspaceType);
-    const elsewhere = options.shards && elsewhereOf(options.shards, replicas);
-    const tree = new WorkspaceTree(workspaceIndex, elsewhere);
+    const tree = new WorkspaceTree(workspaceIndex, others && elsewhereOf(others, replicas));
     const types = new WorkspaceTypes(knownTypes, tree);
     return {
       ...options,
@@ -399,6 +422,12 @@ export class Tenancy {
       shardIndex,
       tree,
       types,
+      otherShards: others && {
+        ownName: others.routes.ownName,
+        shardOf: (cluster) => others.routes.shardOf(cluster),
+        choose: (wanted) => (this.#members as ShardMembers).choose(wanted),
+        ask: (cluster, operation, body) => others.ask(cluster, operation, body),
+      },
       namespaceDefaults: (namespace) => this.namespaceDefaults(namespace),
     };
   }
