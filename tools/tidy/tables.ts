@@ -248,9 +248,11 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     ],
   },
   tenancy: {
-    workspaces: [],
+    // Routes and connections of shards: docs/adr/0094.
+    shards: [],
+    workspaces: ["shards"],
     topology: ["workspaces"],
-    "api-sharing": ["workspaces", "topology"],
+    "api-sharing": ["workspaces", "topology", "shards"],
     access: ["workspaces", "api-sharing"],
     mounts: [],
   },

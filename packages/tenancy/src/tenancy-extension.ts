@@ -2,6 +2,7 @@
  * Workspaces and shared APIs as an extension of an API server: `new ApiServer({ …, extension:
  * tenancy({ … }) })`.
  */
+import type { Duplex } from "node:stream";
 import type { ServedExtension, ServerCore, ServerExtension, ServerHost } from "@kcp-ts/apiserver";
 import type { ClusterIssuers } from "@kcp-ts/apiserver/authentication";
 import type { Authorizer } from "@kcp-ts/apiserver/authorization";
@@ -24,6 +25,13 @@ import {
   VirtualWorkspaces,
 } from "./api-sharing/index.ts";
 import { type ForwarderOptions, RequestForwarder } from "./mounts/index.ts";
+import {
+  onlyShard,
+  type ShardConnections,
+  type ShardOptions,
+  type ShardRoutes,
+  Shards,
+} from "./shards/index.ts";
 import type { SyncerVirtualWorkspaceInputs } from "./syncer-virtual-workspace-inputs.ts";
 import { Topology } from "./topology/index.ts";
 import { WorkspaceDirectory } from "./workspace-directory.ts";
@@ -47,6 +55,8 @@ export interface TenancyExtensionOptions {
     | undefined;
   /** Options of the initial content of the logical cluster root. */
   readonly root?: RootBootstrapOptions | undefined;
+  /** The other shards; this server is the only one if omitted. */
+  readonly shards?: ShardOptions | undefined;
   /** False: users have no home workspaces, and `~` in root is a name like any other. */
   readonly homeWorkspaces?: boolean | undefined;
 }
@@ -67,6 +77,7 @@ export class TenancyExtension implements ServerExtension {
   readonly #topology: Topology;
   readonly #tenancy: Tenancy;
   readonly #forwarder: RequestForwarder;
+  readonly #shards: Shards | undefined;
   #completed: Completed | undefined;
 
   constructor(host: ServerHost, options: TenancyExtensionOptions) {
@@ -77,6 +88,7 @@ export class TenancyExtension implements ServerExtension {
       ...host,
       onError: this.#warning("a partition set has to wait"),
     });
+    this.#shards = options.shards && this.#makeShards(options.shards);
     this.#tenancy = this.#makeTenancy();
     this.#forwarder = new RequestForwarder({
       ...host.webhooks,
@@ -116,12 +128,14 @@ export class TenancyExtension implements ServerExtension {
       authorizer,
       forwarder: this.#forwarder,
       split: services.split,
+      forward: this.#shards?.proxy.forward,
     });
     const admissionPlugins = [...this.#tenancy.admissionPlugins, ...sharing.admissionPlugins];
     return { directory, services, admissionPlugins };
   }
 
   async start(): Promise<void> {
+    await this.#shards?.start();
     this.#tenancy.start();
     await this.#sharing.start();
     this.#topology.start();
@@ -132,6 +146,23 @@ export class TenancyExtension implements ServerExtension {
     await this.#topology.stop();
     await this.#tenancy.stop();
     this.#forwarder.close();
+    this.#shards?.close();
+  }
+
+  /** Which shard has which logical cluster. */
+  get routes(): ShardRoutes {
+    return this.#shards?.routes ?? onlyShard;
+  }
+
+  /** Requests to other shards; undefined where this server is the only one. */
+  get connections(): ShardConnections | undefined {
+    return this.#shards?.connections;
+  }
+
+  /** Serves a connection that another shard has opened, which has proved to be `from`. */
+  serveShard(connection: Duplex, from: string): void {
+    if (this.#shards === undefined) throw new Error("this server is the only shard");
+    this.#shards.serve(connection, from);
   }
 
   async bootstrap(externalUrl: string): Promise<void> {
@@ -163,6 +194,13 @@ export class TenancyExtension implements ServerExtension {
     return this.#complete.sharing;
   }
 
+  #makeShards(options: ShardOptions): Shards {
+    return new Shards(this.#host, options, {
+      resolve: (path) => this.#tenancy.resolve(path),
+      logicalCluster: (cluster) => this.#tenancy.logicalCluster(cluster),
+    });
+  }
+
   #makeTenancy(): Tenancy {
     const { builtIns, resources } = this.#host;
     const { root, homeWorkspaces } = this.#options;
@@ -183,6 +221,7 @@ export class TenancyExtension implements ServerExtension {
       builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
       root,
       homeWorkspaces,
+      shards: this.#shards,
       onError: this.#warning("a workspace has to wait"),
     });
   }

@@ -34,4 +34,3 @@ export type { DefaultBinding } from "./records.ts";
 export { annotation as tenancyAnnotation, member } from "./records.ts";
 export { readShard } from "./shard.ts";
 export { Tenancy } from "./tenancy.ts";
-export type { PathResolution } from "./workspace-tree.ts";

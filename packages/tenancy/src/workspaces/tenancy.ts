@@ -16,8 +16,9 @@ import type { HubEvent, WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import { type PathResolution, rootShard } from "../shards/index.ts";
 import { BindingsInitializer } from "./bindings-initializer.ts";
-import { bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
+import { bootstrapCopyOfRoot, bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
 import { universalInitializer } from "./create-logical-cluster.ts";
 import {
   DefaultApiBindingLifecycleController,
@@ -60,7 +61,7 @@ import { typeAdmission } from "./type-admission.ts";
 import { scheduleAgain, workspaceAdmission } from "./workspace-admission.ts";
 import { WorkspaceLifecycleController } from "./workspace-lifecycle-controller.ts";
 import { workspacePrerequisites } from "./workspace-prerequisites.ts";
-import { type PathResolution, WorkspaceTree } from "./workspace-tree.ts";
+import { type PathsElsewhere, WorkspaceTree } from "./workspace-tree.ts";
 import { bindingsInitializer, WorkspaceTypes } from "./workspace-types.ts";
 
 export interface TenancyOptions {
@@ -82,7 +83,22 @@ export interface TenancyOptions {
   readonly root?: RootBootstrapOptions | undefined;
   /** Whether users have home workspaces; true if omitted. */
   readonly homeWorkspaces?: boolean | undefined;
+  /** The other shards; this server is the only one if omitted. */
+  readonly shards?: TenancyShards | undefined;
   readonly onError: (error: unknown) => void;
+}
+
+/** What tenancy needs to know of other shards. */
+export interface TenancyShards {
+  readonly routes: { readonly ownName: string; shardOf(cluster: ClusterName): string | undefined };
+  readonly paths: Pick<PathsElsewhere, "resolve">;
+}
+
+function elsewhereOf({ routes, paths }: TenancyShards): PathsElsewhere {
+  return {
+    shardOf: (cluster) => routes.shardOf(cluster),
+    resolve: (shard, cluster, words) => paths.resolve(shard, cluster, words),
+  };
 }
 
 /** Initializers that are done before a workspace is stored. */
@@ -107,6 +123,7 @@ export class Tenancy {
   /** Whether `~` in root is the home workspace of the requesting user. */
   readonly hasHomeWorkspaces: boolean;
   readonly #onError: (error: unknown) => void;
+  readonly #ownShard: string | undefined;
   #externalUrl = "https://localhost:6443";
   /** Empty until a controller that maintains default objects sets it. */
   namespaceDefaults: NamespaceDefaults = () => [];
@@ -115,6 +132,7 @@ export class Tenancy {
     const { random, builtIns, onError } = options;
     this.#onError = onError;
     this.#root = options.root;
+    this.#ownShard = options.shards?.routes.ownName;
     this.hasHomeWorkspaces = options.homeWorkspaces !== false;
     this.#dependencies = this.#composeDependencies(options);
     this.#authenticationIndex = new ObjectIndex({
@@ -201,7 +219,10 @@ export class Tenancy {
    */
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
-    const isMoved = await bootstrapRoot(this.#dependencies, externalUrl, this.#root);
+    const hasRoot = (this.#ownShard ?? rootShard) === rootShard;
+    const isMoved = hasRoot
+      ? await bootstrapRoot(this.#dependencies, externalUrl, this.#root)
+      : await bootstrapCopyOfRoot(this.#dependencies, externalUrl, this.#root);
     if (isMoved)
       void this.#lifecycle.scan(externalUrlUpdates(this.#dependencies, externalUrl, this.#onError));
   }
@@ -338,7 +359,7 @@ export class Tenancy {
       read: readShard,
       onChange: () => this.#lifecycle.retryUnscheduled(),
     });
-    const tree = new WorkspaceTree(workspaceIndex);
+    const tree = new WorkspaceTree(workspaceIndex, options.shards && elsewhereOf(options.shards));
     const types = new WorkspaceTypes(typeIndex, tree);
     return {
       ...options,
