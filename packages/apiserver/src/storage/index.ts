@@ -14,7 +14,13 @@ export {
   type StorageKey,
 } from "./key.ts";
 export { exportChanges, exportState } from "./moves/cluster-export.ts";
-export type { ClusterMoves, ExportRecord, MovePhase, MoveRecord } from "./moves/cluster-moves.ts";
+export type {
+  AnnounceOptions,
+  ClusterMoves,
+  ExportRecord,
+  MovePhase,
+  MoveRecord,
+} from "./moves/cluster-moves.ts";
 export { clusterUnder } from "./moves/move-table.ts";
 export { type Revision, revisionZero, toRevision } from "./revision.ts";
 export type { OpenSnapshot, Snapshot, SnapshotSource, SnapshotTarget } from "./snapshot.ts";

@@ -8,15 +8,23 @@
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type DataChange, keyOfChange } from "../change-feed.ts";
 import { StorageError } from "../errors.ts";
-import { clusterPrefix, parseResourceKey, resourcePrefix, type StorageKey } from "../key.ts";
 import {
+  clusterPrefix,
+  parseResourceKey,
+  type ResourceKey,
+  resourcePrefix,
+  type StorageKey,
+} from "../key.ts";
+import {
+  type AnnounceOptions,
   type ClusterMoves,
   type ExportRecord,
+  isAnnouncedFirst,
   type MoveRecord,
   relocatedPerBatch,
   revisionMargin,
 } from "../moves/cluster-moves.ts";
-import { afterDiscard, checkComplete, newMoveRecord } from "../moves/move-table.ts";
+import { afterDiscard, checkComplete, isAnnounced, newMoveRecord } from "../moves/move-table.ts";
 import type { Revision } from "../revision.ts";
 import type { CallOptions, Entry } from "../storage.ts";
 import type { MaintenanceWrite } from "./batch.ts";
@@ -176,22 +184,47 @@ export class EmbeddedClusterMoves implements ClusterMoves {
     });
   }
 
-  announce(cluster: ClusterName, { signal }: CallOptions): Promise<void> {
+  announce(cluster: ClusterName, { signal, onlyFirst = false }: AnnounceOptions): Promise<void> {
     return this.#step(signal, async () => {
-      const { announcedTo, announcedAt } = this.#state.moves.inPhase(cluster, "sealed", "open");
-      if (announcedAt > 0) return;
-      for await (const keys of this.#keysOf(cluster, signal, announcedTo as StorageKey)) {
-        const record = this.#state.moves.inPhase(cluster, "sealed", "open");
-        const last = keys.at(-1) ?? "";
-        await this.#write(cluster, () => ({ ...record, announcedTo: last }), {
-          build: (builder) => {
-            for (const key of keys) builder.arrive(key, record.arrivedAt);
-          },
-        });
-      }
       const record = this.#state.moves.inPhase(cluster, "sealed", "open");
-      await this.#write(cluster, ({ revision }) => ({ ...record, announcedAt: revision }));
+      if (!record.announcedFirst) {
+        await this.#announceSome(cluster, signal, isAnnouncedFirst);
+        await this.#update(cluster, () => ({ announcedFirst: true, announcedTo: "" }));
+      }
+      if (onlyFirst || record.announcedAt > 0) return;
+      await this.#announceSome(cluster, signal, (resource) => !isAnnouncedFirst(resource));
+      await this.#update(cluster, ({ revision }) => ({ announcedAt: revision }));
     });
+  }
+
+  async #announceSome(
+    cluster: ClusterName,
+    signal: AbortSignal,
+    filter: (resource: ResourceKey) => boolean,
+  ): Promise<void> {
+    const { announcedTo, arrivedAt } = this.#state.moves.inPhase(cluster, "sealed", "open");
+    const scan = { after: announcedTo as StorageKey, filter };
+    for await (const keys of this.#keysOf(cluster, signal, scan))
+      await this.#update(
+        cluster,
+        () => ({ announcedTo: keys.at(-1) ?? "" }),
+        (builder) => {
+          for (const key of keys) builder.arrive(key, arrivedAt);
+        },
+      );
+  }
+
+  /** Changes the record of a cluster that is here, as it is when the batch is made. */
+  async #update(
+    cluster: ClusterName,
+    change: (meta: Meta) => Partial<MoveRecord>,
+    build?: MaintenanceWrite["build"],
+  ): Promise<void> {
+    const record = (meta: Meta) => ({
+      ...this.#state.moves.inPhase(cluster, "sealed", "open"),
+      ...change(meta),
+    });
+    await this.#write(cluster, record, build === undefined ? {} : { build });
   }
 
   open(cluster: ClusterName, { signal }: CallOptions): Promise<void> {
@@ -209,7 +242,7 @@ export class EmbeddedClusterMoves implements ClusterMoves {
       const record = this.#state.moves.inPhase(cluster, "importing", "sealed", "discarding");
       if (record.phase !== "discarding")
         await this.#write(cluster, () => ({ ...record, phase: "discarding" }));
-      await this.#removeObjects(cluster, signal, (key) => key <= record.announcedTo);
+      await this.#removeObjects(cluster, signal, (key) => isAnnounced(record, key));
       await this.#removeImported(cluster, signal);
       await this.#write(cluster, () => afterDiscard(record));
     });
@@ -291,13 +324,15 @@ export class EmbeddedClusterMoves implements ClusterMoves {
   async *#keysOf(
     cluster: ClusterName,
     signal: AbortSignal,
-    after?: StorageKey,
+    { after, filter }: KeyScan = {},
   ): AsyncGenerator<readonly StorageKey[]> {
     let behind = "" as StorageKey;
     for (;;) {
       const [next] = await this.#scanKeys("" as StorageKey, behind, 1, signal);
       if (next === undefined) return;
       const resource = parseResourceKey(next);
+      behind = `${resourcePrefix(resource)}\x7f` as StorageKey;
+      if (filter?.(resource) === false) continue;
       const prefix = clusterPrefix({ ...resource, cluster });
       let last = after;
       for (;;) {
@@ -306,7 +341,6 @@ export class EmbeddedClusterMoves implements ClusterMoves {
         yield keys;
         last = keys.at(-1);
       }
-      behind = `${resourcePrefix(resource)}\x7f` as StorageKey;
     }
   }
 
@@ -332,6 +366,11 @@ export class EmbeddedClusterMoves implements ClusterMoves {
     const message = `revision ${after} is older than the history that came with ${cluster}`;
     throw new StorageError("compacted", message, { oldest });
   }
+}
+
+interface KeyScan {
+  readonly after?: StorageKey;
+  readonly filter?: (resource: ResourceKey) => boolean;
 }
 
 /** The records of one import call, against what is imported already. */

@@ -3,9 +3,12 @@ import type { SortedMap } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { ChangeFeed, DataChange } from "../change-feed.ts";
 import { StorageError } from "../errors.ts";
+import { parseResourceKey } from "../key.ts";
 import {
+  type AnnounceOptions,
   type ClusterMoves,
   type ExportRecord,
+  isAnnouncedFirst,
   type MoveRecord,
   relocatedPerBatch,
   revisionMargin,
@@ -14,6 +17,7 @@ import {
   afterDiscard,
   checkComplete,
   clusterUnder,
+  isAnnounced,
   MoveTable,
   newMoveRecord,
 } from "../moves/move-table.ts";
@@ -146,20 +150,33 @@ export class MemoryClusterMoves implements ClusterMoves {
     this.#options.feed.advance(arrivedAt);
   }
 
-  async announce(cluster: ClusterName, { signal }: CallOptions): Promise<void> {
+  async announce(
+    cluster: ClusterName,
+    { signal, onlyFirst = false }: AnnounceOptions,
+  ): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
       const record = this.table.inPhase(cluster, "sealed", "open");
-      if (record.announcedAt > 0) return;
-      const all = this.#entriesOf(cluster).filter(({ key }) => key > record.announcedTo);
+      if (record.announcedAt > 0 || (onlyFirst && record.announcedFirst)) return;
+      const all = this.#entriesOf(cluster).filter(
+        ({ key }) =>
+          key > record.announcedTo &&
+          isAnnouncedFirst(parseResourceKey(key)) !== record.announcedFirst,
+      );
       const some = all.slice(0, relocatedPerBatch);
       const changes = some
         .filter(({ modifiedAt }) => modifiedAt < record.arrivedAt)
         .map((entry) => arrival(entry, this.#options.raise(0)));
       const announcedTo = some.at(-1)?.key ?? record.announcedTo;
-      const isEnd = some.length === all.length;
-      const announcedAt = isEnd ? this.#options.current() : record.announcedAt;
-      this.table.set(cluster, { ...record, announcedTo, announcedAt });
+      const next = { ...record, announcedTo };
+      if (some.length === all.length)
+        this.table.set(
+          cluster,
+          record.announcedFirst
+            ? { ...next, announcedAt: this.#options.current() }
+            : { ...next, announcedFirst: true, announcedTo: "" },
+        );
+      else this.table.set(cluster, next);
       this.#options.feed.publish(changes);
     }
   }
@@ -176,7 +193,7 @@ export class MemoryClusterMoves implements ClusterMoves {
     if (known === undefined || known.phase === "removed") return;
     const record = this.table.inPhase(cluster, "importing", "sealed", "discarding");
     for (const entry of this.#entriesOf(cluster)) {
-      if (entry.key <= record.announcedTo) this.#relocateOut(entry);
+      if (isAnnounced(record, entry.key)) this.#relocateOut(entry);
       else this.#options.entries.delete(entry.key);
     }
     this.#imported.delete(cluster);

@@ -16,6 +16,7 @@
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { DataChange } from "../change-feed.ts";
+import type { ResourceKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { CallOptions, Entry } from "../storage.ts";
 
@@ -53,6 +54,8 @@ export interface MoveRecord {
   readonly oldest: Revision;
   /** The store's revision at which the cluster became visible here; 0 before. */
   readonly arrivedAt: Revision;
+  /** The kinds that the server itself follows were announced; then come all others. */
+  readonly announcedFirst: boolean;
   /** The key up to which arrived objects were announced to watches of all clusters. */
   readonly announcedTo: string;
   /** The revision of the last announcement; 0 until all are announced. */
@@ -107,12 +110,25 @@ export interface ClusterMoves {
   /** Makes a completely imported cluster visible; `final` is what `fence` returned. */
   seal(cluster: ClusterName, final: Revision, options: CallOptions): Promise<void>;
   /** Tells watches of all clusters of the arrived objects, some at a time. */
-  announce(cluster: ClusterName, options: CallOptions): Promise<void>;
+  announce(cluster: ClusterName, options: AnnounceOptions): Promise<void>;
   /** Accepts writes of a sealed cluster. */
   open(cluster: ClusterName, options: CallOptions): Promise<void>;
   /** Removes everything of an import that is not open. */
   discardImport(cluster: ClusterName, options: CallOptions): Promise<void>;
 }
+
+export interface AnnounceOptions extends CallOptions {
+  /** Only the kinds that the server itself follows: what it needs before it serves the cluster. */
+  readonly onlyFirst?: boolean;
+}
+
+/** The kinds of roles, definitions, bindings, workspaces and quotas: few objects, all indexed. */
+export function isAnnouncedFirst({ group, resource }: Pick<ResourceKey, "group" | "resource">) {
+  if (group === "") return coreFirst.has(resource);
+  return group.endsWith(".k8s.io") || group.endsWith(".kcp.io");
+}
+
+const coreFirst: ReadonlySet<string> = new Set(["namespaces", "resourcequotas", "limitranges"]);
 
 /**
  * The distance of the destination's counter from the final revision: until the source is released,

@@ -1,10 +1,10 @@
 /** The records of a store, and what they mean for its reads and writes. Usually empty. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StorageError } from "../errors.ts";
-import type { StorageKey } from "../key.ts";
+import { parseResourceKey, type StorageKey } from "../key.ts";
 import { type Revision, revisionZero } from "../revision.ts";
 import type { Entry } from "../storage.ts";
-import type { MovePhase, MoveRecord } from "./cluster-moves.ts";
+import { isAnnouncedFirst, type MovePhase, type MoveRecord } from "./cluster-moves.ts";
 
 const hidden: ReadonlySet<MovePhase> = new Set(["left", "removed", "importing", "discarding"]);
 const writable: ReadonlySet<MovePhase> = new Set(["copying", "open"]);
@@ -114,6 +114,7 @@ export function newMoveRecord(cluster: ClusterName, phase: MovePhase, note: stri
     hasState: false,
     oldest: revisionZero,
     arrivedAt: revisionZero,
+    announcedFirst: false,
     announcedTo: "",
     announcedAt: revisionZero,
   };
@@ -142,4 +143,11 @@ export function afterDiscard({ cluster, hadLeft, note }: MoveRecord): MoveRecord
 export function checkComplete({ cluster, hasState, upTo }: MoveRecord, final: Revision): void {
   if (hasState && upTo >= final) return;
   throw new StorageError("conflict", `${cluster} is imported up to ${upTo}, not up to ${final}`);
+}
+
+/** Whether an object was announced. */
+export function isAnnounced(record: MoveRecord, key: StorageKey): boolean {
+  if (isAnnouncedFirst(parseResourceKey(key)))
+    return record.announcedFirst || key <= record.announcedTo;
+  return record.announcedFirst && key <= record.announcedTo;
 }
