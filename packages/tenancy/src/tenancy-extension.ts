@@ -26,6 +26,7 @@ import {
 } from "./api-sharing/index.ts";
 import { type ForwarderOptions, RequestForwarder } from "./mounts/index.ts";
 import {
+  type ClusterMover,
   onlyShard,
   type ShardConnections,
   type ShardOptions,
@@ -157,6 +158,11 @@ export class TenancyExtension implements ServerExtension {
   /** Requests to other shards; undefined where this server is the only one. */
   get connections(): ShardConnections | undefined {
     return this.#shards?.connections;
+  }
+
+  /** Moves logical clusters of this shard to others; undefined where it is the only one. */
+  get mover(): ClusterMover | undefined {
+    return this.#shards?.mover;
   }
 
   /** Serves a connection that another shard has opened, which has proved to be `from`. */

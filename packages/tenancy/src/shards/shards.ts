@@ -3,12 +3,16 @@ import type { Duplex } from "node:stream";
 import type { ServerHost } from "@kcp-ts/apiserver";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import { ClusterMover } from "./cluster-mover.ts";
 import { FrontProxy } from "./front-proxy.ts";
 import { LinkServer } from "./link-server.ts";
+import { LocalDestination, RemoteDestination } from "./move-destination.ts";
+import { MoveGate } from "./move-gate.ts";
 import { type PathResolution, RemotePaths } from "./remote-paths.ts";
 import { RouteTable } from "./route-table.ts";
 import type { ShardOptions } from "./shard-connections.ts";
 import { ShardMesh } from "./shard-mesh.ts";
+import { firstShardOf } from "./shard-names.ts";
 
 export interface ShardSources {
   readonly resolve: (path: ClusterPath) => MaybePromise<PathResolution>;
@@ -21,6 +25,9 @@ export class Shards {
   readonly connections: ShardMesh;
   readonly proxy: FrontProxy;
   readonly paths: RemotePaths;
+  readonly mover: ClusterMover;
+  readonly #destination: LocalDestination;
+  readonly #stop = new AbortController();
   readonly #host: ServerHost;
   readonly #served = new Set<LinkServer>();
 
@@ -35,11 +42,30 @@ export class Shards {
     });
     this.paths = new RemotePaths({ connections: this.connections, clock: host.clock });
     const { routes, paths, connections: mesh } = this;
-    this.proxy = new FrontProxy({ routes, paths, mesh, processUser, onForwarded, ...sources });
+    const { storage, watchCache, clock, log } = host;
+    const { signal } = this.#stop;
+    const gate = new MoveGate({ clock });
+    const moving = { storage, watchCache, routes, gate, signal };
+    this.#destination = new LocalDestination({
+      ...moving,
+      onError: (error) => log.warn({ err: error }, "an arrived cluster was not announced"),
+    });
+    this.mover = new ClusterMover({
+      ...moving,
+      clock,
+      firstShardOf,
+      destination: (shard) => new RemoteDestination(mesh, shard, signal),
+      onError: (error, cluster) => log.warn({ err: error, cluster }, "a move has to wait"),
+      ...(options.readsEndMs !== undefined && { readsEndMs: options.readsEndMs }),
+    });
+    const door = { processUser, onForwarded, gate, destination: this.#destination };
+    this.proxy = new FrontProxy({ routes, paths, mesh, ...door, ...sources });
   }
 
-  start(): Promise<void> {
-    return this.routes.start();
+  async start(): Promise<void> {
+    await this.routes.start();
+    await this.#destination.resume();
+    this.mover.resume();
   }
 
   /** Serves a connection that another shard has opened; its certificate has named the shard. */
@@ -55,6 +81,7 @@ export class Shards {
   }
 
   close(): void {
+    this.#stop.abort();
     this.connections.close();
     for (const server of this.#served) server.close();
   }

@@ -94,7 +94,8 @@ export class EmbeddedClusterMoves implements ClusterMoves {
     return this.#step(signal, async () => {
       const known = this.recordOf(cluster);
       if (known?.phase === "copying" && known.note === note) return;
-      this.#state.moves.checkHome(cluster);
+      if (known?.phase !== "copying" && known?.phase !== "fenced")
+        this.#state.moves.checkHome(cluster);
       const base = known ?? newMoveRecord(cluster, "copying", note);
       await this.#write(cluster, () => ({ ...base, phase: "copying", note }));
     });

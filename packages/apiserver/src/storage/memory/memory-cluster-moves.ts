@@ -80,7 +80,7 @@ export class MemoryClusterMoves implements ClusterMoves {
     signal.throwIfAborted();
     const known = this.table.get(cluster);
     if (known?.phase === "copying" && known.note === note) return;
-    this.table.checkHome(cluster);
+    if (known?.phase !== "copying" && known?.phase !== "fenced") this.table.checkHome(cluster);
     const base = known ?? newMoveRecord(cluster, "open", "");
     this.table.set(cluster, { ...base, phase: "copying", note });
   }

@@ -85,7 +85,10 @@ export interface ClusterMoves {
     options: CallOptions,
   ): AsyncIterable<DataChange>;
 
-  /** Begins a move from here. Throws `conflict` when another one is under way. */
+  /**
+   * Begins a move from here, or begins it again with another note: the cluster is written. Throws
+   * `conflict` when the cluster is not here.
+   */
   startExport(cluster: ClusterName, note: string, options: CallOptions): Promise<void>;
   /**
    * Rejects writes of the cluster from now on, and returns the final revision: every acknowledged
