@@ -99,7 +99,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/tenancy/src/shards/link-client.ts": sibling,
   "packages/tenancy/src/shards/link-frames.ts": sibling,
   "packages/tenancy/src/shards/link-server.ts": sibling,
-  "packages/tenancy/src/shards/remote-paths.ts": sibling,
+  "packages/tenancy/src/shards/shard-operations.ts": sibling,
   "packages/apiserver/src/watch-cache/": own,
 };
 

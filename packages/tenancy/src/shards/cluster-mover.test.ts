@@ -89,7 +89,10 @@ describe("a move of a logical cluster between shards", () => {
     await withShards(async ({ root, b }) => {
       for (const door of [root, b])
         for (const step of ["start", "open/9", "discard", "route/b/9"])
-          assert.equal((await door.request("POST", `/shard-moves/${team}/${step}`)).status, 404);
+          for (const before of ["", "/shards/b", "/shards/root"]) {
+            const target = `${before}/shard/moves/${team}/${step}`;
+            assert.equal((await door.request("POST", target)).status, 404);
+          }
       assert.equal(b.server.extension.routes.routeOf(team), undefined);
     });
   });

@@ -5,7 +5,7 @@
  * with the connection between shards, whose certificate the listener has checked.
  */
 import type { X509Certificate } from "node:crypto";
-import { jsonResponse, statusResponse, toStatusError } from "@kcp-ts/apiserver/content";
+import { statusResponse, toStatusError } from "@kcp-ts/apiserver/content";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -33,10 +33,11 @@ import {
   serveDestination,
 } from "./move-destination.ts";
 import type { MoveGate } from "./move-gate.ts";
-import { type PathResolution, type RemotePaths, resolvePrefix } from "./remote-paths.ts";
+import type { PathResolution, RemotePaths } from "./remote-paths.ts";
 import type { RouteTable } from "./route-table.ts";
 import type { ShardMesh } from "./shard-mesh.ts";
 import { unavailable } from "./shard-mesh.ts";
+import { operationPrefix, type ShardOperations } from "./shard-operations.ts";
 
 export type Here = (request: ApiRequest) => MaybePromise<ApiResponse>;
 
@@ -44,6 +45,7 @@ export interface FrontProxyOptions {
   readonly routes: RouteTable;
   readonly mesh: ShardMesh;
   readonly paths: RemotePaths;
+  readonly operations: ShardOperations;
   readonly resolve: (path: ClusterPath) => MaybePromise<PathResolution>;
   /** Undefined where this shard has no such cluster. */
   readonly logicalCluster: (cluster: ClusterName) => MaybePromise<object | undefined>;
@@ -103,8 +105,8 @@ export class FrontProxy {
   /** Serves a request that another shard has sent. */
   readonly serve = (request: RequestOfShard, here: Here): MaybePromise<Served> => {
     const { target, hops } = request;
-    if (target.startsWith(resolvePrefix)) return this.#resolveFor(target);
     if (target.startsWith(movesPrefix)) return serveDestination(request, this.#options.destination);
+    if (target.startsWith(operationPrefix)) return this.#options.operations.serve(request);
     const reference = referenceOf(request, undefined);
     if (reference === undefined) return here(request);
     if (typeof reference !== "string")
@@ -144,17 +146,6 @@ export class FrontProxy {
     if (!(served instanceof Promise)) entered();
     else served.then(entered, entered);
     return served;
-  }
-
-  async #resolveFor(target: string): Promise<ApiResponse> {
-    const path = parseClusterReference(decodeURIComponent(target.slice(resolvePrefix.length)));
-    if (path === undefined) return jsonResponse(200, { kind: "missing" });
-    if (typeof path === "string") return jsonResponse(200, { kind: "cluster", cluster: path });
-    try {
-      return jsonResponse(200, await this.#options.resolve(path));
-    } catch (error) {
-      return statusResponse(toStatusError(error));
-    }
   }
 
   #forwardPath(
@@ -214,7 +205,7 @@ export class FrontProxy {
     const below = end < 0 ? "/" : rest[end] === "/" ? rest.slice(end) : `/${rest.slice(end)}`;
     const { routes, mesh } = this.#options;
     if (shard === routes.ownName) return here(withTarget(request, below));
-    if (!mesh.has(shard) || below.startsWith(resolvePrefix)) return here(request);
+    if (!mesh.has(shard) || below.startsWith(operationPrefix)) return here(request);
     const destination = { shard, cluster: undefined, target: below, isByPath: false };
     return this.#send(request, here, destination, 0);
   }

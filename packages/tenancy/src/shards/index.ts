@@ -17,4 +17,5 @@ export {
   shardUser,
 } from "./shard-connections.ts";
 export { firstShardOf, isShardName, nameOnShard, rootShard } from "./shard-names.ts";
+export type { Operation, Operations } from "./shard-operations.ts";
 export { Shards } from "./shards.ts";

@@ -17,8 +17,10 @@ import { statusError } from "@kcp-ts/machinery/status";
 import type { MoveGate } from "./move-gate.ts";
 import { decodeRecords, encodeRecords } from "./move-wire.ts";
 import type { ShardConnections, ShardRoutes } from "./shard-connections.ts";
+import { operationPrefix } from "./shard-operations.ts";
 
-export const movesPrefix = "/shard-moves/";
+/** Below what the front proxy keeps from clients. */
+export const movesPrefix = `${operationPrefix}moves/`;
 
 /** The steps in their order; each may be repeated. */
 export interface MoveDestination {

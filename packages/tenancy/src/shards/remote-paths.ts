@@ -5,11 +5,8 @@
  */
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { parseJson } from "@kcp-ts/machinery/json";
+import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { statusError } from "@kcp-ts/machinery/status";
-import type { ShardConnections } from "./shard-connections.ts";
-import { unavailable } from "./shard-mesh.ts";
 
 export type PathResolution =
   | { readonly kind: "cluster"; readonly cluster: ClusterName }
@@ -20,7 +17,7 @@ export type PathResolution =
   | { readonly kind: "mount"; readonly url: string; readonly parent: ClusterName };
 
 export interface RemotePathsOptions {
-  readonly connections: ShardConnections;
+  readonly ask: (cluster: ClusterName, operation: "resolve", path: string) => Promise<JsonValue>;
   readonly clock: Pick<Clock, "monotonic">;
 }
 
@@ -31,8 +28,6 @@ interface Known {
 
 const pathsMax = 20_000;
 const knownMs = 30_000;
-/** The target of the internal request; no client of a shard reaches it. */
-export const resolvePrefix = "/shard/resolve/";
 
 export class RemotePaths {
   readonly #options: RemotePathsOptions;
@@ -43,15 +38,11 @@ export class RemotePaths {
   }
 
   /** Resolves `words` below a cluster that another shard has. */
-  resolve(
-    shard: string,
-    cluster: ClusterName,
-    words: readonly string[],
-  ): MaybePromise<PathResolution> {
+  resolve(cluster: ClusterName, words: readonly string[]): MaybePromise<PathResolution> {
     const path = [cluster, ...words].join(":");
     const known = this.#known.get(path);
     if (known !== undefined && known.until > this.#options.clock.monotonic()) return known.found;
-    return this.#ask(shard, path);
+    return this.#ask(cluster, path);
   }
 
   /** The cluster does not exist any more. */
@@ -60,17 +51,9 @@ export class RemotePaths {
       if (found.cluster === cluster) this.#known.delete(path);
   }
 
-  async #ask(shard: string, path: string): Promise<PathResolution> {
-    const { connections, clock } = this.#options;
-    const answer = await connections.request(shard, {
-      method: "GET",
-      target: resolvePrefix + encodeURIComponent(path),
-    });
-    if (answer.status !== 200 || !(answer.body instanceof Uint8Array)) {
-      if (answer.status === 503) throw unavailable(shard);
-      throw statusError.internal(`the shard ${shard} could not resolve ${path}`);
-    }
-    const found = parseJson(Buffer.from(answer.body).toString()).value as unknown as PathResolution;
+  async #ask(cluster: ClusterName, path: string): Promise<PathResolution> {
+    const { ask, clock } = this.#options;
+    const found = (await ask(cluster, "resolve", path)) as unknown as PathResolution;
     if (found.kind === "cluster") {
       this.#known.delete(path);
       this.#known.set(path, { found, until: clock.monotonic() + knownMs });

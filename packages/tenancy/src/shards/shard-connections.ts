@@ -64,6 +64,8 @@ export interface ShardOptions {
   readonly network: ShardNetwork;
   /** The users whose credentials only this process knows: its own in-process clients. */
   readonly processUser?: ((authorization: string) => UserInfo | undefined) | undefined;
+  /** Where other shards, and clients of this shard alone, reach it; unknown before it listens. */
+  readonly baseUrl?: (() => string | undefined) | undefined;
   /** Called with each request that was sent on to another shard. */
   readonly onForwarded?: ((shard: string, status: number) => void) | undefined;
   /** How long reads that began before a cluster moved away have to end; 5 s if omitted. */

@@ -1,6 +1,6 @@
 /** The connections of a shard to the other shards: one to each, opened on use. */
 import type { ApiResponse } from "@kcp-ts/apiserver/request/api-request";
-import { statusError } from "@kcp-ts/machinery/status";
+import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { LinkClient, LinkEndedError, type LinkRequest, type LinkResponse } from "./link-client.ts";
 import type { ShardConnections, ShardNetwork, ShardRequest } from "./shard-connections.ts";
 import { shardUser } from "./shard-connections.ts";
@@ -108,7 +108,7 @@ export class ShardMesh implements ShardConnections {
   }
 }
 
-export function unavailable(shard: string): Error {
+export function unavailable(shard: string): StatusError {
   return statusError.unavailable(`the shard ${shard} does not answer`);
 }
 

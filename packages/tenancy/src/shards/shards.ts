@@ -1,8 +1,9 @@
-/** What a server has of other shards: routes, connections, its front door. */
+/** What a server has of other shards: routes, connections, its front proxy. */
 import type { Duplex } from "node:stream";
 import type { ServerHost } from "@kcp-ts/apiserver";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
-import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { type ClusterName, type ClusterPath, parseClusterReference } from "@kcp-ts/machinery/names";
 import { ClusterMover } from "./cluster-mover.ts";
 import { FrontProxy } from "./front-proxy.ts";
 import { LinkServer } from "./link-server.ts";
@@ -13,6 +14,7 @@ import { RouteTable } from "./route-table.ts";
 import type { ShardOptions } from "./shard-connections.ts";
 import { ShardMesh } from "./shard-mesh.ts";
 import { firstShardOf } from "./shard-names.ts";
+import { type Operation, type Operations, ShardOperations } from "./shard-operations.ts";
 
 export interface ShardSources {
   readonly resolve: (path: ClusterPath) => MaybePromise<PathResolution>;
@@ -21,6 +23,7 @@ export interface ShardSources {
 }
 
 export class Shards {
+  readonly options: ShardOptions;
   readonly routes: RouteTable;
   readonly connections: ShardMesh;
   readonly proxy: FrontProxy;
@@ -29,24 +32,29 @@ export class Shards {
   readonly #destination: LocalDestination;
   readonly #stop = new AbortController();
   readonly #host: ServerHost;
+  readonly #operations: ShardOperations;
   readonly #served = new Set<LinkServer>();
+  readonly #table: Record<string, Operation>;
 
   constructor(host: ServerHost, options: ShardOptions, sources: ShardSources) {
     this.#host = host;
+    this.options = options;
     const { name: ownName, network, processUser, onForwarded } = options;
-    this.routes = new RouteTable({ ...host, ownName });
-    this.connections = new ShardMesh({
+    const routes = new RouteTable({ ...host, ownName });
+    const mesh = new ShardMesh({
       ownName,
       network,
       onError: (error, shard) => host.log.warn({ err: error, shard }, "a shard did not answer"),
     });
-    this.paths = new RemotePaths({ connections: this.connections, clock: host.clock });
-    const { routes, paths, connections: mesh } = this;
+    this.#table = { resolve: resolution(sources) };
+    const operations = new ShardOperations(routes, mesh, this.#table);
+    const ask = operations.ask.bind(operations);
+    const paths = new RemotePaths({ ask, clock: host.clock });
     const { storage, watchCache, clock, log } = host;
     const { signal } = this.#stop;
     const gate = new MoveGate({ clock });
     const moving = { storage, watchCache, routes, gate, signal };
-    this.#destination = new LocalDestination({
+    const destination = new LocalDestination({
       ...moving,
       onError: (error) => log.warn({ err: error }, "an arrived cluster was not announced"),
     });
@@ -58,14 +66,29 @@ export class Shards {
       onError: (error, cluster) => log.warn({ err: error, cluster }, "a move has to wait"),
       ...(options.readsEndMs !== undefined && { readsEndMs: options.readsEndMs }),
     });
-    const door = { processUser, onForwarded, gate, destination: this.#destination };
-    this.proxy = new FrontProxy({ routes, paths, mesh, ...door, ...sources });
+    const more = { processUser, onForwarded, gate, destination, ...sources };
+    this.proxy = new FrontProxy({ routes, paths, mesh, operations, ...more });
+    this.routes = routes;
+    this.connections = mesh;
+    this.paths = paths;
+    this.#destination = destination;
+    this.#operations = operations;
   }
 
   async start(): Promise<void> {
     await this.routes.start();
     await this.#destination.resume();
     this.mover.resume();
+  }
+
+  /** Has the shard of a logical cluster do something; this one, if it has the cluster. */
+  ask(cluster: ClusterName, operation: string, body: JsonValue): Promise<JsonValue> {
+    return this.#operations.ask(cluster, operation, body);
+  }
+
+  /** Adds what other shards may ask of this one. */
+  provide(operations: Operations): void {
+    Object.assign(this.#table, operations);
   }
 
   /** Serves a connection that another shard has opened; its certificate has named the shard. */
@@ -85,4 +108,14 @@ export class Shards {
     this.connections.close();
     for (const server of this.#served) server.close();
   }
+}
+
+/** Resolves a path for a shard that does not have its first cluster. */
+function resolution({ resolve }: ShardSources): Operation {
+  return async (_cluster, text) => {
+    const path = parseClusterReference(String(text));
+    if (path === undefined) return { kind: "missing" };
+    if (typeof path === "string") return { kind: "cluster", cluster: path };
+    return (await resolve(path)) as unknown as JsonObject;
+  };
 }

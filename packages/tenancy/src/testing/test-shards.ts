@@ -4,6 +4,7 @@
  */
 import { type Duplex, duplexPair } from "node:stream";
 import {
+  flushPendingWork,
   TestServer as PlainTestServer,
   type TestServerOptions as PlainTestServerOptions,
 } from "@kcp-ts/apiserver/testing";
@@ -25,6 +26,8 @@ export interface TestShardsOptions {
 }
 
 type Server = PlainTestServer<TenancyExtension>;
+
+const turnsMax = 600;
 
 export const testExternalUrl = "https://kcp.example.com:6443";
 
@@ -85,6 +88,18 @@ export class TestShards {
   async stop(name: string): Promise<void> {
     this.disconnect(name);
     await this.get(name).server.close();
+  }
+
+  /** Waits, while time advances on every shard, until a write has had its effect. */
+  async until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+    for (let turn = 0; turn < turnsMax; turn++) {
+      if (await isSo()) return;
+      for (const server of this.#servers.values()) {
+        await flushPendingWork(server);
+        server.clock.advance(100);
+      }
+    }
+    throw new Error(`it never came to pass that ${what}`);
   }
 
   async close(): Promise<void> {

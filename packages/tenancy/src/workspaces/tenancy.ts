@@ -16,9 +16,10 @@ import type { HubEvent, WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
-import { type PathResolution, rootShard } from "../shards/index.ts";
+import { type Operations, type PathResolution, rootShard, type Shards } from "../shards/index.ts";
 import { BindingsInitializer } from "./bindings-initializer.ts";
 import { bootstrapCopyOfRoot, bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
+import { clusterOperations } from "./cluster-operations.ts";
 import { universalInitializer } from "./create-logical-cluster.ts";
 import {
   DefaultApiBindingLifecycleController,
@@ -57,6 +58,7 @@ import {
 } from "./records.ts";
 import { readShard } from "./shard.ts";
 import { shardAdmission } from "./shard-admission.ts";
+import { ShardMembers } from "./shard-members.ts";
 import { typeAdmission } from "./type-admission.ts";
 import { scheduleAgain, workspaceAdmission } from "./workspace-admission.ts";
 import { WorkspaceLifecycleController } from "./workspace-lifecycle-controller.ts";
@@ -84,20 +86,14 @@ export interface TenancyOptions {
   /** Whether users have home workspaces; true if omitted. */
   readonly homeWorkspaces?: boolean | undefined;
   /** The other shards; this server is the only one if omitted. */
-  readonly shards?: TenancyShards | undefined;
+  readonly shards?: Shards | undefined;
   readonly onError: (error: unknown) => void;
 }
 
-/** What tenancy needs to know of other shards. */
-export interface TenancyShards {
-  readonly routes: { readonly ownName: string; shardOf(cluster: ClusterName): string | undefined };
-  readonly paths: Pick<PathsElsewhere, "resolve">;
-}
-
-function elsewhereOf({ routes, paths }: TenancyShards): PathsElsewhere {
+function elsewhereOf({ routes, paths }: Shards): PathsElsewhere {
   return {
     shardOf: (cluster) => routes.shardOf(cluster),
-    resolve: (shard, cluster, words) => paths.resolve(shard, cluster, words),
+    resolve: (cluster, words) => paths.resolve(cluster, words),
   };
 }
 
@@ -124,6 +120,7 @@ export class Tenancy {
   readonly hasHomeWorkspaces: boolean;
   readonly #onError: (error: unknown) => void;
   readonly #ownShard: string | undefined;
+  readonly #members: ShardMembers | undefined;
   #externalUrl = "https://localhost:6443";
   /** Empty until a controller that maintains default objects sets it. */
   namespaceDefaults: NamespaceDefaults = () => [];
@@ -133,6 +130,7 @@ export class Tenancy {
     this.#onError = onError;
     this.#root = options.root;
     this.#ownShard = options.shards?.routes.ownName;
+    this.#members = options.shards && this.#makeMembers(options.shards, options);
     this.hasHomeWorkspaces = options.homeWorkspaces !== false;
     this.#dependencies = this.#composeDependencies(options);
     this.#authenticationIndex = new ObjectIndex({
@@ -146,6 +144,7 @@ export class Tenancy {
       onError,
     });
     const externalUrl = () => this.#externalUrl;
+    options.shards?.provide(this.#clusterOperations());
     this.#homeOptions = { ...this.#dependencies, ownInitializers, externalUrl };
     const generatedNames = new GeneratedNames();
     const prerequisites = workspacePrerequisites({
@@ -193,11 +192,13 @@ export class Tenancy {
 
   /** The hub must be open. */
   start(): void {
+    this.#members?.start();
     this.#lifecycle.start();
     this.#defaultBindingLifecycle.start();
   }
 
   async stop(): Promise<void> {
+    this.#members?.stop();
     await this.#lifecycle.stop();
     await this.#defaultBindingLifecycle.stop();
     await this.#bindingsInitializer.stop();
@@ -230,6 +231,32 @@ export class Tenancy {
   /** A user's home as a Workspace; created on the first request. */
   homeWorkspaceOf(user: UserInfo): Promise<JsonObject> {
     return homeWorkspace(this.#homeOptions, user);
+  }
+
+  #makeMembers(shards: Shards, options: TenancyOptions): ShardMembers {
+    const { watchCache, storage, registry, clock, supervisor } = options;
+    return new ShardMembers({
+      shards,
+      watchCache,
+      storage,
+      registry,
+      clock,
+      supervisor,
+      externalUrl: () => this.#externalUrl,
+      onChange: () => this.#lifecycle.retryUnscheduled(),
+      onError: this.#onError,
+    });
+  }
+
+  /** What other shards ask about logical clusters of this one, and about Workspaces in them. */
+  #clusterOperations(): Operations {
+    return clusterOperations({
+      dependencies: this.#dependencies,
+      enqueue: (key) => this.#lifecycle.enqueue(key),
+      trackNewCluster: (cluster) => this.#lifecycle.trackNewCluster(cluster),
+      scheduleOrphanCheck: (cluster) => this.#lifecycle.scheduleOrphanCheck(cluster),
+      deleteUnowned: (cluster) => this.#lifecycle.deleteUnowned(cluster),
+    });
   }
 
   /** The labels of this server's shard. */
@@ -359,7 +386,8 @@ export class Tenancy {
       read: readShard,
       onChange: () => this.#lifecycle.retryUnscheduled(),
     });
-    const tree = new WorkspaceTree(workspaceIndex, options.shards && elsewhereOf(options.shards));
+    const { shards: others } = options;
+    const tree = new WorkspaceTree(workspaceIndex, others && elsewhereOf(others));
     const types = new WorkspaceTypes(typeIndex, tree);
     return {
       ...options,
@@ -369,6 +397,12 @@ export class Tenancy {
       shardIndex,
       tree,
       types,
+      otherShards: others && {
+        ownName: others.routes.ownName,
+        shardOf: (cluster) => others.routes.shardOf(cluster),
+        choose: (wanted) => (this.#members as ShardMembers).choose(wanted),
+        ask: (cluster, operation, body) => others.ask(cluster, operation, body),
+      },
       namespaceDefaults: (namespace) => this.namespaceDefaults(namespace),
     };
   }

@@ -21,11 +21,7 @@ const unavailable: PathResolution = { kind: "unavailable" };
 export interface PathsElsewhere {
   /** The shard that has a cluster; undefined: this one. */
   shardOf(cluster: ClusterName): string | undefined;
-  resolve(
-    shard: string,
-    cluster: ClusterName,
-    words: readonly string[],
-  ): MaybePromise<PathResolution>;
+  resolve(cluster: ClusterName, words: readonly string[]): MaybePromise<PathResolution>;
 }
 
 export class WorkspaceTree {
@@ -54,9 +50,8 @@ export class WorkspaceTree {
   #walk(from: ClusterName, words: readonly string[], at: number): MaybePromise<PathResolution> {
     let cluster = from;
     for (let next = at; next < words.length; next++) {
-      const shard = this.#elsewhere?.shardOf(cluster);
-      if (shard !== undefined)
-        return (this.#elsewhere as PathsElsewhere).resolve(shard, cluster, words.slice(next));
+      if (this.#elsewhere?.shardOf(cluster) !== undefined)
+        return this.#elsewhere.resolve(cluster, words.slice(next));
       const known = this.#workspaces.get(workspaceKey(cluster, words[next] as string));
       const isLast = next === words.length - 1;
       if (known instanceof Promise) {
