@@ -130,6 +130,11 @@ export class TenancyExtension implements ServerExtension {
       forwarder: this.#forwarder,
       split: services.split,
       forward: this.#shards?.proxy.forward,
+      moves: this.#shards && {
+        ownName: this.#shards.routes.ownName,
+        mover: this.#shards.mover,
+        authorizer,
+      },
     });
     const admissionPlugins = [...this.#tenancy.admissionPlugins, ...sharing.admissionPlugins];
     return { directory, services, admissionPlugins };

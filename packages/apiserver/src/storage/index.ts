@@ -13,7 +13,7 @@ export {
   resourcePrefix,
   type StorageKey,
 } from "./key.ts";
-export { exportChanges, exportState } from "./moves/cluster-export.ts";
+export { exportChanges, exportState, storedResources } from "./moves/cluster-export.ts";
 export type {
   AnnounceOptions,
   ClusterMoves,

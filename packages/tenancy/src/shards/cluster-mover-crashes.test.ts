@@ -220,6 +220,7 @@ class Side {
       ...common,
       clock,
       firstShardOf: () => "root",
+      shards: () => ["root", "b"],
       destination: (shard) => this.#remote(shard, ending),
       onError: () => {},
       readsEndMs: 100,

@@ -10,16 +10,19 @@
  * exactly one of two complete copies at any time, and writes by at most one.
  */
 import {
+  clusterPrefix,
   type ExportRecord,
   exportChanges,
   exportState,
   type MoveRecord,
+  type ResourceKey,
   type Revision,
   type Storage,
+  storedResources,
 } from "@kcp-ts/apiserver/storage";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import type { MoveDestination } from "./move-destination.ts";
 import type { MoveGate } from "./move-gate.ts";
@@ -33,6 +36,8 @@ export interface ClusterMoverOptions {
   readonly gate: MoveGate;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** The names of the other shards. */
+  readonly shards: () => readonly string[];
   readonly destination: (shard: string) => MoveDestination;
   /** The shard that a cluster's name carries. */
   readonly firstShardOf: (cluster: ClusterName) => string;
@@ -125,6 +130,9 @@ export class ClusterMover {
     const { moves } = storage;
     if (moves === undefined)
       throw statusError.badRequest("the store of this shard cannot give clusters to others");
+    if (!this.#options.shards().includes(to))
+      throw statusError.badRequest(`there is no shard ${to}`);
+    await this.#checkMovable(cluster);
     const version = (routes.routeOf(cluster)?.version ?? 0) + 1;
     const note: Note = { to, version };
     await moves.startExport(cluster, JSON.stringify(note), { signal });
@@ -138,6 +146,22 @@ export class ClusterMover {
       }
     }
     return this.#run(cluster, note).status;
+  }
+
+  /** Throws for what other clusters of this shard, or agents outside, depend on. */
+  async #checkMovable(cluster: ClusterName): Promise<void> {
+    const { storage, signal } = this.#options;
+    if (cluster === rootCluster || cluster.startsWith("system:"))
+      throw statusError.badRequest(`${cluster} belongs to its shard`);
+    for await (const resource of storedResources(storage, undefined, signal)) {
+      const reason = notMovable(resource);
+      if (reason === undefined) continue;
+      const count = await storage.count(clusterPrefix({ ...resource, cluster }), { signal });
+      if (count > 0)
+        throw statusError.badRequest(
+          `${cluster} has ${count} ${resource.resource}.${resource.group}: ${reason}`,
+        );
+    }
   }
 
   /** Cancels a move before its switch. */
@@ -339,6 +363,17 @@ export class ClusterMover {
     return moves;
   }
 }
+
+/** Why clusters with objects of a kind stay where they are. */
+function notMovable({ group, resource }: ResourceKey): string | undefined {
+  if (group === "workload.kcp.io" || group === "scheduling.kcp.io")
+    return "workloads on physical clusters do not move between shards yet";
+  if (group === "apis.kcp.io" && providerKinds.has(resource))
+    return "what other workspaces bind does not move between shards yet";
+  return undefined;
+}
+
+const providerKinds: ReadonlySet<string> = new Set(["apiexports", "apiresourceschemas"]);
 
 /** The destination will not take the cluster, however often it is asked. */
 function isRefusal(error: unknown): boolean {

@@ -4,6 +4,7 @@
  */
 export type { ClusterMover, MoveStage, MoveStatus } from "./cluster-mover.ts";
 export { FrontProxy } from "./front-proxy.ts";
+export { type MoveRequestsOptions, moveTargetOf } from "./move-requests.ts";
 export type { PathResolution } from "./remote-paths.ts";
 export { shardCluster } from "./route-table.ts";
 export {

@@ -62,6 +62,7 @@ export class Shards {
       ...moving,
       clock,
       firstShardOf,
+      shards: () => mesh.names(),
       destination: (shard) => new RemoteDestination(mesh, shard, signal),
       onError: (error, cluster) => log.warn({ err: error, cluster }, "a move has to wait"),
       ...(options.readsEndMs !== undefined && { readsEndMs: options.readsEndMs }),

@@ -1,7 +1,13 @@
 /** Reads one logical cluster out of a store: its state, and then its changes, round by round. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type DataChange, keyOfChange } from "../change-feed.ts";
-import { clusterPrefix, parseResourceKey, resourcePrefix, type StorageKey } from "../key.ts";
+import {
+  clusterPrefix,
+  parseResourceKey,
+  type ResourceKey,
+  resourcePrefix,
+  type StorageKey,
+} from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { CallOptions, Entry, Storage } from "../storage.ts";
 import type { ExportRecord } from "./cluster-moves.ts";
@@ -73,17 +79,7 @@ export async function* entriesOf(
   atRevision: Revision | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<Entry> {
-  let after: StorageKey | undefined;
-  for (;;) {
-    const next = await storage.list("" as StorageKey, {
-      signal,
-      entriesMax: 1,
-      continueAfter: after,
-      atRevision,
-    });
-    const [first] = next.entries;
-    if (first === undefined) return;
-    const resource = parseResourceKey(first.key);
+  for await (const resource of storedResources(storage, atRevision, signal)) {
     const prefix = clusterPrefix({ ...resource, cluster });
     let continueAfter: StorageKey | undefined;
     do {
@@ -92,7 +88,23 @@ export async function* entriesOf(
       yield* page.entries;
       continueAfter = page.more ? page.entries.at(-1)?.key : undefined;
     } while (continueAfter !== undefined);
-    after = `${resourcePrefix(resource)}\x7f` as StorageKey;
+  }
+}
+
+/** The resources of which a store has objects, in any cluster: one read for each. */
+export async function* storedResources(
+  storage: Pick<Storage, "list">,
+  atRevision: Revision | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<ResourceKey> {
+  let continueAfter: StorageKey | undefined;
+  for (;;) {
+    const options = { signal, entriesMax: 1, continueAfter, atRevision };
+    const [first] = (await storage.list("" as StorageKey, options)).entries;
+    if (first === undefined) return;
+    const resource = parseResourceKey(first.key);
+    yield resource;
+    continueAfter = `${resourcePrefix(resource)}\x7f` as StorageKey;
   }
 }
 
