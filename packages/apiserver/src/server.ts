@@ -150,6 +150,8 @@ export interface ApiServerOptions<Extension extends ServerExtension = ServerExte
 export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   readonly extension: Extension;
   readonly handle: (request: ApiRequest) => MaybePromise<ApiResponse>;
+  /** Serves a request in this process, whichever server has its cluster. */
+  readonly #here: (request: ApiRequest) => MaybePromise<ApiResponse>;
   readonly #options: ApiServerOptions<Extension>;
   readonly #dependencies: PipelineDependencies;
   readonly #watchCache: WatchCache;
@@ -232,7 +234,10 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       onError: (error, context) =>
         log.error({ err: error, path: pathOf(context) }, "a request failed unexpectedly"),
     };
-    this.handle = requestHandler(this.#dependencies);
+    const here = requestHandler(this.#dependencies);
+    this.#here = here;
+    const { forward } = this.#directory;
+    this.handle = forward === undefined ? here : (request) => forward(request, here);
   }
 
   #accessControl(registry: Registry, authenticator: ClusterAuthenticator): AccessControl {
@@ -285,6 +290,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       resources,
       webhooks,
       supervisor: this.#supervisor,
+      handle: (request) => this.#here(request),
     }) as Extension;
   }
 
