@@ -196,7 +196,7 @@ describeRule("rooms import only what their line of the table says", folderArrows
       "apiserver/src/attic/index.ts": 'import { a } from "../storage/index.ts";',
     },
     finds: [
-      /storage may not import request \(may: event-loop\)/,
+      /storage may not import request \(may: event-loop, grpc\)/,
       /admission may not import storage/,
       /attic has no line in roomTable/,
     ],

@@ -25,6 +25,7 @@ import {
 import {
   ApiSharing,
   type ExportConsumers,
+  exportOfIdentity,
   type KnownShard,
   type SyncerVirtualWorkspaces,
   VirtualWorkspaces,
@@ -33,7 +34,9 @@ import { type ForwarderOptions, RequestForwarder } from "./mounts/index.ts";
 import { listEntries, replicaPrefix } from "./replicas/index.ts";
 import {
   type ClusterMover,
+  nameOnShard,
   onlyShard,
+  rootShard,
   type ShardConnections,
   type ShardOptions,
   type ShardRoutes,
@@ -260,11 +263,17 @@ export class TenancyExtension implements ServerExtension {
     });
   }
 
-  #makeShared({ routes, connections }: Shards): SharedObjects {
+  #makeShared(shards: Shards): SharedObjects {
+    const { routes, connections } = shards;
+    shards.provide({
+      [exportOfIdentity]: (_cluster, asked) => this.#sharing.exportOfIdentity(asked),
+    });
     return new SharedObjects(this.#host, {
       others: {
         ownName: routes.ownName,
         shardOf: (cluster) => routes.shardOf(cluster),
+        names: () => connections.names(),
+        ask: (shard, operation, body) => shards.ask(clusterOn(shard), operation, body),
         request: (shard, question) => connections.request(shard, question),
       },
       isNeeded: (...object) => this.#sharing.isNeeded(...object),
@@ -322,6 +331,11 @@ export class TenancyExtension implements ServerExtension {
       if (!watchCache.hub.isStopping) log.warn({ err: error }, message);
     };
   }
+}
+
+/** A name that leads to a shard; no logical cluster has it. */
+function clusterOn(shard: string): ClusterName {
+  return shard === rootShard ? rootCluster : nameOnShard("0000000000000000" as ClusterName, shard);
 }
 
 interface Completed {

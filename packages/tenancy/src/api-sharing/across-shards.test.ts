@@ -1,11 +1,11 @@
 /**
- * Goal: exports, schemas, types and claims of one shard are used by workspaces of others, also
+ * Goal: exports, schemas, types and policies of one shard are used by workspaces of others, also
  * while the shard that has them is down.
  */
 import assert from "node:assert/strict";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import type { AnyObject } from "@kcp-ts/apiserver/testing";
-import { startTestShards, type TestShards, testExternalUrl } from "../testing/index.ts";
+import { type TestShards, testExternalUrl } from "../testing/index.ts";
 import {
   apis,
   bind,
@@ -15,54 +15,33 @@ import {
   cowboyExport,
   cowboySchema,
 } from "./test-support/cowboys.ts";
-
-const masters = { user: "masters" } as const;
-const onB = "0123456789abcdef--b";
-const alsoOnB = "1123456789abcdef--b";
-const onC = "0123456789abcdef--c";
-const provider = "provider";
-const inDefault = "/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys";
-
-async function started(context: TestContext, names = ["root", "b"]): Promise<TestShards> {
-  const shards = await startTestShards({ names });
-  context.after(() => shards.close());
-  return shards;
-}
-
-const until = (shards: TestShards, what: string, isSo: () => Promise<boolean>) =>
-  shards.until(what, isSo);
-
-async function offerOn(shards: TestShards, shard: string, cluster: string, spec: object = {}) {
-  const server = shards.get(shard);
-  const schema = cowboySchema("today");
-  await server.requestOk("POST", `${apis(cluster, "v1alpha1")}/apiresourceschemas`, {
-    ...masters,
-    body: schema,
-  });
-  await server.requestOk("POST", `${apis(cluster)}/apiexports`, {
-    ...masters,
-    body: cowboyExport("today", spec),
-  });
-  await until(
-    shards,
-    "the export has an identity",
-    async () => identityIn(await exportOf(shards, shard, cluster)) !== "",
-  );
-}
-
-function exportOf(shards: TestShards, shard: string, cluster: string): Promise<AnyObject> {
-  return shards.get(shard).requestOk("GET", `${apis(cluster)}/apiexports/cowboys`, masters);
-}
-
-function identityIn(exported: AnyObject): string {
-  return String((exported["status"] as { identityHash?: string } | undefined)?.identityHash ?? "");
-}
-
-const statusOf = (object: AnyObject) => object["status"] as Record<string, unknown>;
-const conditionIn = (object: AnyObject, type: string) =>
-  (
-    (statusOf(object)["conditions"] ?? []) as { type: string; status: string; message?: string }[]
-  ).find((one) => one.type === type);
+import {
+  adminBinding,
+  alsoOnB,
+  bindRole,
+  bindRoleBinding,
+  conditionIn,
+  contentRole,
+  contentRoleBinding,
+  cowboysOfAll,
+  exportOf,
+  identityIn,
+  inDefault,
+  isEqual,
+  labelShard,
+  masters,
+  offerOn,
+  onB,
+  onC,
+  provider,
+  rbac,
+  services,
+  started,
+  statusOf,
+  until,
+  useRole,
+  useRoleBinding,
+} from "./test-support/shards.ts";
 
 describe("a binding to an export of another shard", () => {
   it("is bound in the response, under the identity of the export, and serves its API", async (context) => {
@@ -203,27 +182,12 @@ describe("a binding to an export of another shard", () => {
   });
 });
 
-const services = (exported: string, cluster = "*") =>
-  `/services/apiexport/${exported}/cowboys/clusters/${cluster}`;
-const cowboysOfAll = `${services(provider)}/apis/wildwest.dev/v1alpha1/cowboys`;
 const sliceOf = async (shards: TestShards, shard = "root", cluster = provider, name = "cowboys") =>
   shards
     .get(shard)
     .requestOk("GET", `${apis(cluster, "v1alpha1")}/apiexportendpointslices/${name}`, masters);
 const urlsIn = (slice: AnyObject) =>
   ((statusOf(slice)?.["endpoints"] ?? []) as { url: string }[]).map(({ url }) => url).sort();
-
-const shardObjects = "/clusters/root/apis/core.kcp.io/v1alpha1/shards";
-
-async function labelShard(shards: TestShards, name: string, labels: object): Promise<void> {
-  const root = shards.get("root");
-  const path = `${shardObjects}/${name}`;
-  await shards.until(
-    `root knows ${name}`,
-    async () => (await root.get(path, masters)).status === 200,
-  );
-  await root.patch(path, "merge", { metadata: { labels } }, masters);
-}
 
 describe("the endpoints of an export with consumers on several shards", () => {
   it("are one for each shard with consumers, that its Partition selects, and follow both", async (context) => {
@@ -449,50 +413,3 @@ describe("a type of another shard", () => {
     assert.equal((await b.get(`/clusters/${cluster}${inDefault}`, masters)).status, 200);
   });
 });
-
-function isEqual(a: readonly string[], b: readonly string[]): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
-}
-
-const rbac = (cluster: string, kind: string) =>
-  `/clusters/${cluster}/apis/rbac.authorization.k8s.io/v1/${kind.toLowerCase()}s`;
-const adminBinding = (name: string) => ({
-  kind: "ClusterRoleBinding",
-  metadata: { name: "admin-for-test" },
-  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
-  subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name }],
-});
-const bindRole = {
-  kind: "ClusterRole",
-  metadata: { name: "binder" },
-  rules: [{ apiGroups: ["apis.kcp.io"], resources: ["apiexports"], verbs: ["bind"] }],
-};
-const bindRoleBinding = (name: string) => ({
-  kind: "ClusterRoleBinding",
-  metadata: { name: "binder" },
-  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "binder" },
-  subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name }],
-});
-const contentRole = {
-  kind: "ClusterRole",
-  metadata: { name: "content" },
-  rules: [{ apiGroups: ["apis.kcp.io"], resources: ["apiexports/content"], verbs: ["*"] }],
-};
-const contentRoleBinding = (name: string) => ({
-  ...bindRoleBinding(name),
-  metadata: { name: "content" },
-  roleRef: { ...bindRoleBinding(name).roleRef, name: "content" },
-});
-const useRole = {
-  kind: "ClusterRole",
-  metadata: { name: "use" },
-  rules: [{ apiGroups: ["tenancy.kcp.io"], resources: ["workspacetypes"], verbs: ["use"] }],
-};
-const useRoleBinding = {
-  ...bindRoleBinding(""),
-  metadata: { name: "use" },
-  roleRef: { ...bindRoleBinding("").roleRef, name: "use" },
-  subjects: [
-    { apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "system:authenticated" },
-  ],
-};

@@ -13,6 +13,7 @@ import {
 } from "@kcp-ts/apiserver/registry";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "@kcp-ts/apiserver/storage";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
+import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { followReplicas } from "../replicas/index.ts";
 import { partitions } from "../topology/index.ts";
@@ -26,6 +27,7 @@ import { CachedResources } from "./cached-resources/cached-resources.ts";
 import { cacheResources } from "./cached-resources/kinds.ts";
 import { ClaimLabelController } from "./claim-label-controller.ts";
 import { hasStaleClaimLabels, prefixesOf, updateClaimLabelsOf } from "./claim-labels.ts";
+import { type ClaimedIdentities, claimedIdentities } from "./claimed-identities.ts";
 import { type ConsumerReports, consumerReports } from "./consumer-reports.ts";
 import { createDefaultBindings, defaultBindingName } from "./default-bindings.ts";
 import { areDefaultBindingsComplete, defaultBindingsStateOf } from "./default-bindings-state.ts";
@@ -47,6 +49,7 @@ import { type BindingRecord, type ExportRecord, readBinding, readExport } from "
 import { RetirementNotifier } from "./retirement-notifier.ts";
 import { SchemaCopyCollector } from "./schema-copy-collector.ts";
 import { copiesPrefix, SchemaStore } from "./schema-store.ts";
+import { SharedExports, sharedExports } from "./shared-exports.ts";
 import { sharingAdmission } from "./sharing-admission.ts";
 
 export interface ApiSharingOptions extends ApiSharingInputs {
@@ -69,6 +72,8 @@ export class ApiSharing {
   readonly #exportRecords: EagerIndex<ExportRecord>;
   /** The exports of other shards that this shard uses; undefined for the only shard. */
   readonly #replicaExports: EagerIndex<ExportRecord> | undefined;
+  readonly #exports: ApiSharingDependencies["exports"];
+  readonly #claimedIdentities: ClaimedIdentities | undefined;
   readonly #consumerReports: ConsumerReports | undefined;
   readonly #controller: ApiSharingController;
   readonly #claimLabels: ClaimLabelController;
@@ -98,15 +103,12 @@ export class ApiSharing {
       read: readBinding,
       onChange: (key, now, before) => this.#onBinding(key, now, before),
     });
-    const ofExports: EagerIndexOptions<ExportRecord> = {
-      ...indexed,
-      definition: apiExports,
-      read: readExport,
-      onChange: (key, now) => this.#onExport(key, now),
-    };
+    const ofExports = { ...indexed, ...this.#exportIndexing };
     this.#exportRecords = new EagerIndex(ofExports);
-    if (options.replicas !== undefined)
+    const { replicas } = options;
+    if (replicas !== undefined)
       this.#replicaExports = new EagerIndex({ ...ofExports, isOfReplicas: true });
+    this.#exports = sharedExports(this.#exportRecords, this.#replicaExports, replicas);
     this.#sliceRecords = new EagerIndex({
       ...indexed,
       definition: apiExportEndpointSlices,
@@ -117,7 +119,7 @@ export class ApiSharing {
       ...options,
       bindings,
       schemas,
-      exports: sharedExports(this.#exportRecords, this.#replicaExports),
+      exports: this.#exports,
       exportOf: (binding) => this.#exportOf(binding),
       onExportChanged: (record, callback) => this.#onExportChanged(record, callback),
       loading: () => this.#loading,
@@ -137,6 +139,7 @@ export class ApiSharing {
       externalUrl,
     });
     this.#consumerReports = consumerReports(dependencies);
+    this.#claimedIdentities = claimedIdentities(dependencies);
     this.#claimLabels = new ClaimLabelController({
       ...indexed,
       loading: dependencies.loading,
@@ -175,6 +178,7 @@ export class ApiSharing {
       this.#controller.stop(),
       this.#claimLabels.stop(),
       this.#consumerReports?.stop(),
+      this.#claimedIdentities?.stop(),
       this.cachedResources.stop(),
     ]);
   }
@@ -248,6 +252,18 @@ export class ApiSharing {
     return exported?.hasPolicy === true ? exported.cluster : undefined;
   }
 
+  /** Answers another shard that has seen a claim on an identity; of this shard's exports alone. */
+  async exportOfIdentity(asked: JsonValue): Promise<JsonValue> {
+    await this.dependencies.loading();
+    const { identity, group, resource } = isJsonObject(asked) ? asked : {};
+    for (const record of this.#exportRecords.values()) {
+      const isIt = record.identityHash !== "" && record.identityHash === identity;
+      if (isIt && record.resources.some((one) => one.group === group && one.resource === resource))
+        return { cluster: record.cluster, name: record.name };
+    }
+    return null;
+  }
+
   /** Whether a maximal permission policy of a provider limits something on this shard. */
   isPolicyNeeded(provider: ClusterName): boolean {
     for (const { cluster, name, hasPolicy } of this.#replicaExports?.values() ?? [])
@@ -258,6 +274,14 @@ export class ApiSharing {
       )
         return true;
     return false;
+  }
+
+  get #exportIndexing(): Pick<EagerIndexOptions<ExportRecord>, "definition" | "read" | "onChange"> {
+    return {
+      definition: apiExports,
+      read: readExport,
+      onChange: (key, now, before) => this.#onExport(key, now, before),
+    };
   }
 
   get #loading(): Promise<void> | undefined {
@@ -276,7 +300,11 @@ export class ApiSharing {
    */
   isNeeded(definition: ResourceDefinition, cluster: ClusterName, name: string): boolean {
     const { bindings } = this.dependencies;
-    if (definition === apiExports) return bindings.hasBindingsTo(cluster, name);
+    if (definition === apiExports)
+      return (
+        bindings.hasBindingsTo(cluster, name) ||
+        this.#claimedIdentities?.isClaimed(keyOf(apiExports, cluster, name)) === true
+      );
     if (definition !== apiResourceSchemas) return false;
     for (const record of this.#replicaExports?.values() ?? [])
       if (record.cluster === cluster && record.resources.some(({ schema }) => schema === name))
@@ -337,8 +365,14 @@ export class ApiSharing {
     if (now !== undefined && !this.#isStarting) this.#controller.slices.add(key);
   }
 
-  #onExport(key: StorageKey, now: ExportRecord | undefined): void {
+  #onExport(
+    key: StorageKey,
+    now: ExportRecord | undefined,
+    before: ExportRecord | undefined,
+  ): void {
     const { cluster, name } = parseObjectKey(key);
+    if (this.#exports instanceof SharedExports) this.#exports.change(key, now, before);
+    this.#claimedIdentities?.onExport(now);
     this.#retirements.get(key)?.retire();
     this.#retirements.delete(key);
     if (this.#replicaExports?.get(key) !== undefined) this.#consumerReports?.add(key);
@@ -429,20 +463,6 @@ export class ApiSharing {
     };
     listen();
   }
-}
-
-function sharedExports(
-  own: EagerIndex<ExportRecord>,
-  replicas: EagerIndex<ExportRecord> | undefined,
-): ApiSharingDependencies["exports"] {
-  if (replicas === undefined) return own;
-  return {
-    get: (key) => own.get(key) ?? replicas.get(key),
-    *values() {
-      yield* own.values();
-      yield* replicas.values();
-    },
-  };
 }
 
 function usesOf(bindings: BindingIndex, binding: BindingRecord | undefined): boolean {

@@ -145,11 +145,12 @@ async function boundResources(
   const before = listOf(member(binding, "status")["boundResources"]).filter(isJsonObject);
   const schemas: StoredSchema[] = [];
   for (const { schema, virtual } of record.resources) {
-    const isKnown = virtual === undefined || isCachedStorage(virtual);
+    const isElsewhere = dependencies.replicas?.shardOf(record.cluster) !== undefined;
+    const isKnown = virtual === undefined || (isCachedStorage(virtual) && !isElsewhere);
     const found = isKnown ? await dependencies.schemas.current(record.cluster, schema) : undefined;
     if (found === undefined) {
       const message = !isKnown
-        ? `the resource of ${schema} has a storage that is not supported here`
+        ? `the resource of ${schema} has a storage that is not supported ${isElsewhere ? "across shards" : "here"}`
         : `APIResourceSchema ${record.path}|${schema} not found`;
       return {
         resources: before,

@@ -1,6 +1,7 @@
 /** API sharing: exports, bindings, and the resources that they serve. */
 export { ApiSharing } from "./api-sharing.ts";
 export { clusterCachedResources } from "./cached-resources/kinds.ts";
+export { exportOfIdentity } from "./claimed-identities.ts";
 export type { KnownShard } from "./dependencies.ts";
 export { apiBindings, apiExports, apiResourceSchemas } from "./kinds/definitions.ts";
 export { copiesPrefix } from "./schema-store.ts";

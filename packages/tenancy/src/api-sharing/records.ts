@@ -57,6 +57,8 @@ export interface ExportRecord {
   readonly cluster: ClusterName;
   readonly name: string;
   readonly uid: string;
+  /** The revision of this shard at which it was stored here. */
+  readonly createdAt: Revision;
   readonly path: string;
   readonly resources: readonly ExportedResource[];
   readonly claims: readonly Claim[];
@@ -125,6 +127,7 @@ export function readExport(entry: Entry): ExportRecord {
     cluster,
     name,
     uid: textOf(metadata["uid"]),
+    createdAt: entry.createdAt,
     path: textOf(annotations["kcp.io/path"]) || cluster,
     resources: objectsOf(spec["resources"]).map((resource) => ({
       group: textOf(resource["group"]),

@@ -1,5 +1,6 @@
 /** What replicas need of the other shards: which one has a logical cluster, and how to ask it. */
 import type { ApiResponse } from "@kcp-ts/apiserver/request/api-request";
+import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 
 export interface OtherShards {
@@ -7,6 +8,9 @@ export interface OtherShards {
   readonly ownName: string;
   /** The shard that has a logical cluster; undefined: this one. */
   shardOf(cluster: ClusterName): string | undefined;
+  names(): readonly string[];
+  /** Asks another shard what no client can ask; errors as those of `request`. */
+  ask(shard: string, operation: string, body: JsonValue): Promise<JsonValue>;
   /**
    * Sends a request to another shard, as this shard. Throws a StatusError (503) that names the
    * shard when it does not answer. The body of a list or a watch may be a stream.

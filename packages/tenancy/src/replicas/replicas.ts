@@ -88,6 +88,10 @@ export class Replicas {
     return this.#options.others.ownName;
   }
 
+  get others(): OtherShards {
+    return this.#options.others;
+  }
+
   get reader(): ShardReader {
     return this.#reader;
   }

@@ -22,6 +22,7 @@ import {
 } from "@kcp-ts/apiserver/storage";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
+import { parseJson } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import type { MoveDestination } from "./move-destination.ts";
@@ -105,7 +106,7 @@ export class ClusterMover {
   resume(): void {
     for (const { cluster, phase, note } of this.#options.storage.moves?.records() ?? []) {
       if (phase !== "copying" && phase !== "fenced" && phase !== "left") continue;
-      this.#run(cluster, JSON.parse(note) as Note);
+      this.#run(cluster, parseJson(note).value as unknown as Note);
     }
   }
 
@@ -130,6 +131,7 @@ export class ClusterMover {
     const { moves } = storage;
     if (moves === undefined)
       throw statusError.badRequest("the store of this shard cannot give clusters to others");
+    if (to === routes.ownName) return { ...newStatus(cluster, to), stage: "Done" };
     if (!this.#options.shards().includes(to))
       throw statusError.badRequest(`there is no shard ${to}`);
     await this.#checkMovable(cluster);
@@ -183,17 +185,9 @@ export class ClusterMover {
   }
 
   #run(cluster: ClusterName, note: Note): Running {
-    const status: MoveStatus = {
-      cluster,
-      to: note.to,
-      stage: note.cancelled === true ? "Cancelling" : "Copying",
-      objects: 0,
-      changes: 0,
-      pauseMs: undefined,
-      message: undefined,
-    };
+    const stage = note.cancelled === true ? "Cancelling" : "Copying";
     const running: Running = {
-      status,
+      status: { ...newStatus(cluster, note.to), stage },
       cancel: new AbortController(),
       done: Promise.resolve().then(() => this.#untilEnded(running, note)),
     };
@@ -362,6 +356,11 @@ export class ClusterMover {
     if (moves === undefined) throw statusError.unavailable("this store has no moves");
     return moves;
   }
+}
+
+function newStatus(cluster: ClusterName, to: string): MoveStatus {
+  const [pauseMs, message] = [undefined, undefined];
+  return { cluster, to, stage: "Copying", objects: 0, changes: 0, pauseMs, message };
 }
 
 /** Why clusters with objects of a kind stay where they are. */

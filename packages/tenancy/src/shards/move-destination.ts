@@ -12,12 +12,13 @@ import {
   type Storage,
 } from "@kcp-ts/apiserver/storage";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
+import { isJsonObject, parseJson } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MoveGate } from "./move-gate.ts";
 import { decodeRecords, encodeRecords } from "./move-wire.ts";
 import type { ShardConnections, ShardRoutes } from "./shard-connections.ts";
-import { operationPrefix } from "./shard-operations.ts";
+import { operationPrefix, textOf } from "./shard-operations.ts";
 
 /** Below what the front proxy keeps from clients. */
 export const movesPrefix = `${operationPrefix}moves/`;
@@ -212,21 +213,13 @@ export class RemoteDestination implements MoveDestination {
     const text = await textOf(response);
     if (response.status !== 200)
       throw statusError.unavailable(`${this.#shard}: ${messageIn(text)}`);
-    return JSON.parse(text) as MoveProgress;
+    return parseJson(text).value as unknown as MoveProgress;
   }
 }
 
-async function textOf({ body }: ApiResponse): Promise<string> {
-  if (body === undefined) return "{}";
-  if (body instanceof Uint8Array) return Buffer.from(body).toString();
-  const parts: Uint8Array[] = [];
-  for await (const part of body) parts.push(part);
-  return Buffer.concat(parts).toString();
-}
-
 function messageIn(text: string): string {
-  const { message } = JSON.parse(text) as { message?: string };
-  return message ?? text;
+  const value = parseJson(text).value;
+  return isJsonObject(value) ? String(value["message"]) : text;
 }
 
 function progressOf(record: MoveRecord | undefined): MoveProgress {

@@ -1,5 +1,6 @@
 /** The records of an export between two shards: JSON, with values in base64. */
 import type { Entry, ExportRecord } from "@kcp-ts/apiserver/storage";
+import { parseJson } from "@kcp-ts/machinery/json";
 
 interface SentEntry extends Omit<Entry, "value"> {
   readonly value: string;
@@ -10,7 +11,8 @@ export function encodeRecords(records: readonly ExportRecord[]): Buffer {
 }
 
 export function decodeRecords(body: Uint8Array): readonly ExportRecord[] {
-  const records = JSON.parse(Buffer.from(body).toString()) as readonly ExportRecord[];
+  const records = parseJson(Buffer.from(body).toString())
+    .value as unknown as readonly ExportRecord[];
   return records.map((record) => mapEntries(record, received));
 }
 

@@ -86,6 +86,12 @@ export class ShardMembers {
     });
   }
 
+  /** The URLs of all shards' virtual workspaces; none until they are known. */
+  get serviceUrls(): readonly string[] {
+    const { externalUrl } = this.#options;
+    return this.#members.map((one) => one.virtualWorkspaceUrl || externalUrl());
+  }
+
   stop(): void {
     this.#stopping.abort();
   }

@@ -35,7 +35,7 @@ import {
   systemWriteOptions,
   type TenancyDependencies,
 } from "./dependencies.ts";
-import { externalUrlUpdates } from "./external-url-updates.ts";
+import { externalUrlUpdates, typeUrlUpdates } from "./external-url-updates.ts";
 import { GeneratedNames } from "./generated-names.ts";
 import { type HomeWorkspaceOptions, homeWorkspace } from "./home-workspace.ts";
 import {
@@ -202,7 +202,7 @@ export class Tenancy {
     });
     this.admissionPlugins = [
       terminatingClusterAdmission(this),
-      typeAdmission({ clock: options.clock, externalUrl }),
+      typeAdmission({ clock: options.clock, serviceUrls: () => this.#serviceUrls }),
       logicalClusterAdmission,
       shardAdmission,
       workspaceAdmission(admission),
@@ -263,9 +263,18 @@ export class Tenancy {
       clock,
       supervisor,
       externalUrl: () => this.#externalUrl,
-      onChange: () => this.#lifecycle.retryUnscheduled(),
+      onChange: () => {
+        this.#lifecycle.retryUnscheduled();
+        const task = typeUrlUpdates(this.#dependencies, this.#serviceUrls, this.#onError);
+        void this.#lifecycle.scan([task]);
+      },
       onError: this.#onError,
     });
+  }
+
+  get #serviceUrls(): readonly string[] {
+    const urls = this.#members?.serviceUrls ?? [];
+    return urls.length > 0 ? urls : [this.#externalUrl];
   }
 
   /** What other shards ask about logical clusters of this one, and about Workspaces in them. */

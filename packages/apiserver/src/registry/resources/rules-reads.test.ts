@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { decodeShape } from "@kcp-ts/machinery/shape";
+import { countedReads } from "@kcp-ts/testkit";
 import type { Draft } from "../strategy.ts";
 import { nativeKinds } from "./native-kinds.ts";
 
@@ -52,26 +53,6 @@ const rows: readonly (readonly [string, string, (n: number) => object])[] = [
   ],
 ];
 
-/** The object, which counts what is read of it, of every part of it. */
-function counted(value: JsonObject): { readonly object: JsonObject; readonly reads: () => number } {
-  let reads = 0;
-  const wrapped = new WeakMap<object, object>();
-  const wrap = <Value>(part: Value): Value => {
-    if (typeof part !== "object" || part === null) return part;
-    const known = wrapped.get(part);
-    if (known !== undefined) return known as Value;
-    const proxy = new Proxy(part as object, {
-      get(target, member, receiver) {
-        reads++;
-        return wrap(Reflect.get(target, member, receiver));
-      },
-    });
-    wrapped.set(part, proxy);
-    return proxy as Value;
-  };
-  return { object: wrap(value), reads: () => reads };
-}
-
 /** What the rules of an update without changes read of an object. */
 function readsOf(kind: string, content: object): number {
   const native = nativeKinds.find((each) => each.kind === kind);
@@ -79,7 +60,7 @@ function readsOf(kind: string, content: object): number {
   const metadata = { name: "x", namespace: "default" };
   const { value } = decodeShape(native.shape, { metadata, ...content } as unknown as JsonObject);
   native.setDefaults?.(value as Draft);
-  const [updated, old] = [counted(value as JsonObject), counted(value as JsonObject)];
+  const [updated, old] = [countedReads(value as JsonObject), countedReads(value as JsonObject)];
   const errors = [
     ...(native.validate?.(updated.object) ?? []),
     ...(native.validateUpdate?.(updated.object, old.object) ?? []),

@@ -16,7 +16,8 @@ export interface TlsOptions {
   readonly serverName?: string | undefined;
 }
 
-export function dial({ url, secure }: Endpoint, tls: TlsOptions = {}): Socket {
+export function dial({ url, secure, socketPath }: Endpoint, tls: TlsOptions = {}): Socket {
+  if (socketPath !== undefined) return connectTcp({ path: socketPath });
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (secure ? 443 : 80));
   if (!secure) return connectTcp({ host, port, noDelay: true });

@@ -82,7 +82,10 @@ export class Connection {
         fail(connectProblem(error), error);
       });
       session.on("close", () => fail("the connection was closed"));
-      session.once("connect", () => session.setLocalWindowSize(connectionWindowBytes));
+      session.once("connect", () => {
+        // The timeout may have come first.
+        if (!session.destroyed) session.setLocalWindowSize(connectionWindowBytes);
+      });
       session.once("remoteSettings", () => {
         timer.cancel();
         const connection = new Connection(endpoint, session, options);
