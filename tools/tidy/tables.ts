@@ -256,10 +256,14 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     ],
   },
   tenancy: {
-    workspaces: [],
-    topology: ["workspaces"],
-    "api-sharing": ["workspaces", "topology"],
-    access: ["workspaces", "api-sharing"],
+    // Routes and connections of shards: docs/adr/0094.
+    shards: [],
+    // Objects of other shards: docs/adr/0095.
+    replicas: [],
+    workspaces: ["replicas", "shards"],
+    topology: ["replicas", "workspaces"],
+    "api-sharing": ["replicas", "workspaces", "topology", "shards"],
+    access: ["replicas", "workspaces", "api-sharing"],
     mounts: [],
   },
   sdk: {

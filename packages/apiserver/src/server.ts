@@ -155,6 +155,8 @@ export interface ApiServerOptions<Extension extends ServerExtension = ServerExte
 export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   readonly extension: Extension;
   readonly handle: (request: ApiRequest) => MaybePromise<ApiResponse>;
+  /** Serves a request in this process, whichever server has its cluster. */
+  readonly #here: (request: ApiRequest) => MaybePromise<ApiResponse>;
   readonly #options: ApiServerOptions<Extension>;
   readonly #dependencies: PipelineDependencies;
   readonly #watchCache: WatchCache;
@@ -232,16 +234,22 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       metrics,
       log,
       inFlight: this.#inFlight,
-      snapshots: options.snapshots,
-      tracer: options.tracer,
-      onSuperseded: options.onSuperseded,
-      draining: this.#draining.signal,
+      ...this.#operations(),
       site: options.site,
       onStoreUnavailable: storageFaultLogger(options),
       onError: (error, context) =>
         log.error({ err: error, path: pathOf(context) }, "a request failed unexpectedly"),
     };
-    this.handle = requestHandler(this.#dependencies);
+    const here = requestHandler(this.#dependencies);
+    this.#here = here;
+    const { forward } = this.#directory;
+    this.handle = forward === undefined ? here : (request) => forward(request, here);
+  }
+
+  /** What the server has for its operator. */
+  #operations() {
+    const { snapshots, tracer, onSuperseded } = this.#options;
+    return { snapshots, tracer, onSuperseded, draining: this.#draining.signal };
   }
 
   #accessControl(registry: Registry, authenticator: ClusterAuthenticator): AccessControl {
@@ -294,6 +302,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       resources,
       webhooks,
       supervisor: this.#supervisor,
+      handle: (request) => this.#here(request),
     }) as Extension;
   }
 

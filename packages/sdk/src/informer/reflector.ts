@@ -3,7 +3,13 @@
  * until its signal aborts. The ListerWatcher processes the objects.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { type Connectivity, isTransportError, onAbort, pause } from "../client/index.ts";
+import {
+  type Connectivity,
+  concernsConnection,
+  isTransportError,
+  onAbort,
+  pause,
+} from "../client/index.ts";
 import type { ReflectorMetrics } from "../metrics/index.ts";
 import { backoffMs, informerBackoff } from "./backoff.ts";
 import { classifyFailure } from "./failure.ts";
@@ -187,7 +193,7 @@ export class Reflector {
       if (signal.aborted) return { type: "stop" };
       this.#lastError = error;
       const { report, connectivity } = this.#options;
-      if (!isTransportError(error) || connectivity.takeReport()) report(error);
+      if (!concernsConnection(error) || connectivity.takeReport()) report(error);
       return { type: "failed", failure: classifyFailure(error), healthy: isHealthy() };
     }
   }

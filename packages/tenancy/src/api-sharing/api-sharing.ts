@@ -13,7 +13,8 @@ import {
 } from "@kcp-ts/apiserver/registry";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "@kcp-ts/apiserver/storage";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { followReplicas } from "../replicas/index.ts";
 import { partitions } from "../topology/index.ts";
 import { type DefaultBinding, type DefaultBindingsState, shards } from "../workspaces/index.ts";
 import { ApiSharingController } from "./api-sharing-controller.ts";
@@ -25,10 +26,11 @@ import { CachedResources } from "./cached-resources/cached-resources.ts";
 import { cacheResources } from "./cached-resources/kinds.ts";
 import { ClaimLabelController } from "./claim-label-controller.ts";
 import { hasStaleClaimLabels, prefixesOf, updateClaimLabelsOf } from "./claim-labels.ts";
+import { type ConsumerReports, consumerReports } from "./consumer-reports.ts";
 import { createDefaultBindings, defaultBindingName } from "./default-bindings.ts";
 import { areDefaultBindingsComplete, defaultBindingsStateOf } from "./default-bindings-state.ts";
 import { type ApiSharingDependencies, type ApiSharingInputs, keyOf } from "./dependencies.ts";
-import { EagerIndex } from "./eager-index.ts";
+import { EagerIndex, type EagerIndexOptions } from "./eager-index.ts";
 import {
   EndpointSliceIndex,
   type EndpointSliceRecord,
@@ -65,6 +67,9 @@ export class ApiSharing {
   readonly cachedResources: CachedResources;
   readonly #bindingRecords: EagerIndex<BindingRecord>;
   readonly #exportRecords: EagerIndex<ExportRecord>;
+  /** The exports of other shards that this shard uses; undefined for the only shard. */
+  readonly #replicaExports: EagerIndex<ExportRecord> | undefined;
+  readonly #consumerReports: ConsumerReports | undefined;
   readonly #controller: ApiSharingController;
   readonly #claimLabels: ClaimLabelController;
   readonly #schemaCopyCollector: SchemaCopyCollector;
@@ -75,9 +80,8 @@ export class ApiSharing {
   #externalUrl = "https://localhost:6443";
 
   constructor(options: ApiSharingOptions) {
-    const { storage, supervisor } = options;
     const { hub } = options.watchCache;
-    const indexed = { storage, hub, supervisor };
+    const indexed = { ...options, hub };
     const bindings = new BindingIndex();
     const schemas = new SchemaStore(options);
     this.#schemaCopyCollector = new SchemaCopyCollector({
@@ -94,12 +98,15 @@ export class ApiSharing {
       read: readBinding,
       onChange: (key, now, before) => this.#onBinding(key, now, before),
     });
-    this.#exportRecords = new EagerIndex({
+    const ofExports: EagerIndexOptions<ExportRecord> = {
       ...indexed,
       definition: apiExports,
       read: readExport,
       onChange: (key, now) => this.#onExport(key, now),
-    });
+    };
+    this.#exportRecords = new EagerIndex(ofExports);
+    if (options.replicas !== undefined)
+      this.#replicaExports = new EagerIndex({ ...ofExports, isOfReplicas: true });
     this.#sliceRecords = new EagerIndex({
       ...indexed,
       definition: apiExportEndpointSlices,
@@ -110,10 +117,10 @@ export class ApiSharing {
       ...options,
       bindings,
       schemas,
-      exports: this.#exportRecords,
+      exports: sharedExports(this.#exportRecords, this.#replicaExports),
       exportOf: (binding) => this.#exportOf(binding),
       onExportChanged: (record, callback) => this.#onExportChanged(record, callback),
-      loading: () => this.#bindingRecords.loading ?? this.#exportRecords.loading,
+      loading: () => this.#loading,
     };
     this.dependencies = dependencies;
     const externalUrl = () => this.#externalUrl;
@@ -129,9 +136,9 @@ export class ApiSharing {
       catalog: this.catalog,
       externalUrl,
     });
+    this.#consumerReports = consumerReports(dependencies);
     this.#claimLabels = new ClaimLabelController({
-      ...options,
-      hub,
+      ...indexed,
       loading: dependencies.loading,
       prefixesOf: (claim) => prefixesOf(dependencies, claim),
       hasStaleClaimLabels: (entry) => hasStaleClaimLabels(dependencies, entry),
@@ -147,6 +154,7 @@ export class ApiSharing {
   async start(): Promise<void> {
     this.#listen();
     await this.#exportRecords.start();
+    await this.#replicaExports?.start();
     await this.#bindingRecords.start();
     this.#isStarting = true;
     await this.#sliceRecords.start();
@@ -161,10 +169,12 @@ export class ApiSharing {
     this.#schemaCopyCollector.stop();
     this.#bindingRecords.stop();
     this.#exportRecords.stop();
+    this.#replicaExports?.stop();
     this.#sliceRecords.stop();
     await Promise.all([
       this.#controller.stop(),
       this.#claimLabels.stop(),
+      this.#consumerReports?.stop(),
       this.cachedResources.stop(),
     ]);
   }
@@ -180,9 +190,10 @@ export class ApiSharing {
     return this.#externalUrl;
   }
 
-  /** Creates the built-in exports of root. Root must have its namespaces. */
-  bootstrap(): Promise<void> {
-    return bootstrapExports(this.dependencies);
+  /** Creates the built-in exports of root on the shard that has it. It must have its namespaces. */
+  async bootstrap(): Promise<void> {
+    if (this.dependencies.replicas?.shardOf(rootCluster) === undefined)
+      await bootstrapExports(this.dependencies);
   }
 
   /** Binds a new workspace to the default APIBindings of its type. */
@@ -237,9 +248,40 @@ export class ApiSharing {
     return exported?.hasPolicy === true ? exported.cluster : undefined;
   }
 
+  /** Whether a maximal permission policy of a provider limits something on this shard. */
+  isPolicyNeeded(provider: ClusterName): boolean {
+    for (const { cluster, name, hasPolicy } of this.#replicaExports?.values() ?? [])
+      if (
+        cluster === provider &&
+        hasPolicy &&
+        this.dependencies.bindings.hasBindingsTo(cluster, name)
+      )
+        return true;
+    return false;
+  }
+
+  get #loading(): Promise<void> | undefined {
+    return (
+      this.#bindingRecords.loading ?? this.#exportRecords.loading ?? this.#replicaExports?.loading
+    );
+  }
+
   #exportOf({ exportCluster, exportName }: BindingRecord): ExportRecord | undefined {
     if (exportCluster === undefined) return undefined;
-    return this.#exportRecords.get(keyOf(apiExports, exportCluster, exportName));
+    return this.dependencies.exports.get(keyOf(apiExports, exportCluster, exportName));
+  }
+
+  /**
+   * Whether something on this shard refers to an object of another one for as long as it exists.
+   */
+  isNeeded(definition: ResourceDefinition, cluster: ClusterName, name: string): boolean {
+    const { bindings } = this.dependencies;
+    if (definition === apiExports) return bindings.hasBindingsTo(cluster, name);
+    if (definition !== apiResourceSchemas) return false;
+    for (const record of this.#replicaExports?.values() ?? [])
+      if (record.cluster === cluster && record.resources.some(({ schema }) => schema === name))
+        return true;
+    return false;
   }
 
   #onBinding(
@@ -276,6 +318,7 @@ export class ApiSharing {
 
   #requeueSlicesOf(binding: BindingRecord | undefined): void {
     if (binding?.exportCluster === undefined) return;
+    this.#consumerReports?.add(keyOf(apiExports, binding.exportCluster, binding.exportName));
     this.#requeueSlices(this.#endpointSlices.ofExport(binding.exportName));
     this.cachedResources.onExport(binding.exportName);
   }
@@ -298,7 +341,8 @@ export class ApiSharing {
     const { cluster, name } = parseObjectKey(key);
     this.#retirements.get(key)?.retire();
     this.#retirements.delete(key);
-    if (now !== undefined) this.#controller.exports.add(key);
+    if (this.#replicaExports?.get(key) !== undefined) this.#consumerReports?.add(key);
+    else if (now !== undefined) this.#controller.exports.add(key);
     this.#requeueSlices(this.#endpointSlices.ofExport(name));
     this.cachedResources.onExport(name);
     const { bindings } = this.dependencies;
@@ -312,7 +356,7 @@ export class ApiSharing {
 
   #onExportChanged(record: ExportRecord, callback: () => void): () => void {
     const key = keyOf(apiExports, record.cluster, record.name);
-    const known = this.#exportRecords.get(key);
+    const known = this.dependencies.exports.get(key);
     if (known !== record) {
       callback();
       return () => {};
@@ -338,18 +382,33 @@ export class ApiSharing {
       this.cachedResources.onPartition(key);
     });
     this.#watchClaims(shards, () => {
-      this.#requeueSlices(this.#endpointSlices.partitioned());
+      const hasOthers = this.dependencies.replicas !== undefined;
+      this.#requeueSlices(
+        hasOthers ? this.#endpointSlices.all() : this.#endpointSlices.partitioned(),
+      );
       this.cachedResources.onShards();
     });
+    if (this.dependencies.replicas !== undefined) this.#listenToReplicas();
     this.#watchClaims(apiResourceSchemas, (key, event) => {
       if (key.startsWith(copiesPrefix)) this.#schemaCopyCollector.onEvent(event);
       else this.#onSchema(parseObjectKey(key).cluster);
     });
   }
 
+  #listenToReplicas(): void {
+    const { hub } = this.dependencies.watchCache;
+    followReplicas(hub, apiResourceSchemas, ({ key }) =>
+      this.#onSchema(parseObjectKey(key).cluster),
+    );
+    followReplicas(hub, shards, () => {
+      this.#requeueSlices(this.#endpointSlices.all());
+      this.cachedResources.onShards();
+    });
+  }
+
   /** A schema that is created late completes the exports of its workspace. */
   #onSchema(cluster: ClusterName): void {
-    for (const record of this.#exportRecords.values()) {
+    for (const record of this.dependencies.exports.values()) {
       if (record.cluster !== cluster) continue;
       for (const binding of this.dependencies.bindings.toExport(cluster, record.name))
         this.#requeueExport(binding);
@@ -370,6 +429,20 @@ export class ApiSharing {
     };
     listen();
   }
+}
+
+function sharedExports(
+  own: EagerIndex<ExportRecord>,
+  replicas: EagerIndex<ExportRecord> | undefined,
+): ApiSharingDependencies["exports"] {
+  if (replicas === undefined) return own;
+  return {
+    get: (key) => own.get(key) ?? replicas.get(key),
+    *values() {
+      yield* own.values();
+      yield* replicas.values();
+    },
+  };
 }
 
 function usesOf(bindings: BindingIndex, binding: BindingRecord | undefined): boolean {

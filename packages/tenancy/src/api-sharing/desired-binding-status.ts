@@ -22,9 +22,8 @@ import {
   setCondition,
 } from "../workspaces/index.ts";
 import { isCachedStorage } from "./cached-resources/records.ts";
-import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
+import { type ApiSharingDependencies, exportIn } from "./dependencies.ts";
 import { evaluateClaims } from "./evaluate-claims.ts";
-import { apiExports } from "./kinds/definitions.ts";
 import { namingConflicts } from "./naming-conflicts.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";
@@ -58,7 +57,7 @@ export async function desiredBindingStatus(
   const record =
     exportCluster === undefined
       ? undefined
-      : dependencies.exports.get(keyOf(apiExports, exportCluster, textOf(name)));
+      : await exportIn(dependencies, exportCluster, textOf(name));
   const at = dependencies.clock.now();
   if (record === undefined)
     return {

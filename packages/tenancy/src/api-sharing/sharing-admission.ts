@@ -14,7 +14,7 @@ import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { member, workspaceTypes } from "../workspaces/index.ts";
 import { bindingFinalizer, exportLabel } from "./binding-metadata.ts";
 import { claimsAdmission } from "./claim-labels.ts";
-import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
+import { type ApiSharingDependencies, exportIn } from "./dependencies.ts";
 import { desiredBindingStatus, resolveExportPath } from "./desired-binding-status.ts";
 import {
   apiBindings,
@@ -181,8 +181,7 @@ async function requireExport(
   await dependencies.loading();
   const cluster = await resolveExportPath(dependencies, request.cluster, textOf(path));
   const isThere =
-    cluster !== undefined &&
-    dependencies.exports.get(keyOf(apiExports, cluster, textOf(name))) !== undefined;
+    cluster !== undefined && (await exportIn(dependencies, cluster, textOf(name))) !== undefined;
   if (!isThere)
     throw noPermission(request, "APIExportEndpointSlice", `${textOf(path)}:${textOf(name)}`);
 }

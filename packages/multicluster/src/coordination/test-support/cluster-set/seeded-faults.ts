@@ -162,7 +162,7 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     },
   ],
   "scales down replicas that a rollout elsewhere relies on": [
-    290,
+    30,
     {
       implementation: takingParts((copy) => ({ ...copy, rolloutUnavailable: 0 })),
       found: /after a cut in .* whatever is replaced/,
@@ -248,7 +248,7 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     },
   ],
   "removes a copy whose disruption is blocked": [
-    10,
+    84,
     {
       implementation: takingParts((copy) => ({ ...copy, isDisruptionBlocked: false })),
       found: /is held by/,
@@ -351,7 +351,7 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     },
   ],
   "lets a drain wait for workloads without a feasible cluster": [
-    1725,
+    1058,
     {
       implementation: {
         ...implementation,
