@@ -234,10 +234,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       metrics,
       log,
       inFlight: this.#inFlight,
-      snapshots: options.snapshots,
-      tracer: options.tracer,
-      onSuperseded: options.onSuperseded,
-      draining: this.#draining.signal,
+      ...this.#operations(),
       site: options.site,
       onStoreUnavailable: storageFaultLogger(options),
       onError: (error, context) =>
@@ -247,6 +244,12 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     this.#here = here;
     const { forward } = this.#directory;
     this.handle = forward === undefined ? here : (request) => forward(request, here);
+  }
+
+  /** What the server has for its operator. */
+  #operations() {
+    const { snapshots, tracer, onSuperseded } = this.#options;
+    return { snapshots, tracer, onSuperseded, draining: this.#draining.signal };
   }
 
   #accessControl(registry: Registry, authenticator: ClusterAuthenticator): AccessControl {
