@@ -22,6 +22,7 @@ import {
 } from "./container-rules.ts";
 import { dnsErrors } from "./dns-rules.ts";
 import { fileVolumeErrors } from "./environment-rules.ts";
+import { podAnnotationErrors, profileMatchErrors } from "./pod-annotation-rules.ts";
 import { tokenAccountErrors } from "./projected-rules.ts";
 import { ClaimNames, podResourceErrors, resourceErrors } from "./resource-rules.ts";
 import { podSecurityErrors } from "./security-rules.ts";
@@ -39,13 +40,13 @@ export function templateErrors(
 ): FieldError[] {
   const metadata = objectIn(template, "metadata");
   const spec = objectIn(template, "spec");
+  const annotations = objectIn(metadata, "annotations");
   return [
     ...labelErrors(objectIn(metadata, "labels") as Record<string, string>, `${field}.labels`),
-    ...annotationErrors(
-      objectIn(metadata, "annotations") as Record<string, string>,
-      `${field}.annotations`,
-    ),
+    ...annotationErrors(annotations as Record<string, string>, `${field}.annotations`),
+    ...podAnnotationErrors(annotations, spec, `${field}.annotations`),
     ...specErrors(withClaims(spec, claims), `${field}.spec`, false),
+    ...profileMatchErrors(annotations, spec, `${field}.spec`),
     ...(listIn(spec["ephemeralContainers"]).length === 0
       ? []
       : [

@@ -7,8 +7,14 @@ import type { Draft, SubresourceStrategy } from "../../strategy.ts";
 import type { NativeKind } from "../native-kind.ts";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
 import { tolerationErrors } from "./affinity-rules.ts";
+import {
+  podAnnotationErrors,
+  profileMatchErrors,
+  setAppArmorOfAnnotations,
+} from "./pod-annotation-rules.ts";
 import { setPodDefaults } from "./pod-defaults.ts";
 import { ephemeralContainerErrors, podSpecErrors } from "./pod-rules.ts";
+import { podWarnings } from "./pod-warnings.ts";
 import { qosClassOf } from "./qos-class.ts";
 
 export const pods: NativeKind = {
@@ -20,6 +26,7 @@ export const pods: NativeKind = {
   shape: pod,
   setDefaults: (draft) => setPodDefaults(mutableMember(draft, "spec")),
   prepareNew(draft) {
+    setAppArmorOfAnnotations(draft);
     draft["status"] = { phase: "Pending", qosClass: qosClassOf(draft["spec"] as JsonObject) };
   },
   completeStatus(status, old) {
@@ -33,7 +40,16 @@ export const pods: NativeKind = {
     if (ownerReferences === undefined) delete metadata["ownerReferences"];
     else metadata["ownerReferences"] = ownerReferences;
   },
-  validate: (object) => podSpecErrors(objectIn(object, "spec"), "spec"),
+  validate(object, old) {
+    const spec = objectIn(object, "spec");
+    const annotations = objectIn(objectIn(object, "metadata"), "annotations");
+    return [
+      ...podAnnotationErrors(annotations, spec, "metadata.annotations"),
+      ...podSpecErrors(spec, "spec"),
+      ...(old === undefined ? profileMatchErrors(annotations, spec, "spec") : []),
+    ];
+  },
+  objectWarnings: podWarnings,
   // Where a cluster runs the Pod, its ephemeral containers are known here by an update.
   validateUpdate: (updated, old) => podUpdateErrors(updated, old, ["ephemeralContainers"]),
   strategy: {

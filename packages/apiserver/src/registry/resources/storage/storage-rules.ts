@@ -131,11 +131,12 @@ export function driverErrors(object: JsonObject): FieldError[] {
 
 const lifecycleModes = ["Persistent", "Ephemeral"];
 
-export function driverWarnings(object: JsonObject): string[] {
+export function driverWarnings(object: JsonObject, old?: JsonObject): string[] {
   const spec = objectIn(object, "spec");
-  const isUnclear =
-    listIn(spec["tokenRequests"]).length > 0 && spec["serviceAccountTokenInSecrets"] === undefined;
-  return isUnclear
+  const requests = listIn(spec["tokenRequests"]);
+  const before = old === undefined ? [] : listIn(objectIn(old, "spec")["tokenRequests"]);
+  const isUnclear = requests.length > 0 && spec["serviceAccountTokenInSecrets"] === undefined;
+  return isUnclear && !jsonEqual(requests, before)
     ? [
         "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes",
       ]
