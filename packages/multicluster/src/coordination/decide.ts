@@ -67,6 +67,7 @@ import {
   recordedInFlight,
   requestedReplicas,
   rolloutRecordOf,
+  startedMoveOf,
 } from "./placement-record.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { isSurplus } from "./retained-replicas.ts";
@@ -442,7 +443,9 @@ function evaluatedClustersOf(
       mayMoveBack: permission !== judged && !judged.isDraining,
       isFenced: isAtMostOne ? fence !== undefined && fence <= nowMs : undefined,
       copy:
-        object === undefined ? undefined : clusterCopyOf(object, strategy, name, records.get(name)),
+        object === undefined
+          ? undefined
+          : clusterCopyOf(object, strategy, name, records.get(name), nowMs),
     };
     places.push({ name, evaluation, schedulingResult, object, share });
   }
@@ -517,6 +520,7 @@ function clusterCopyOf(
   strategy: Strategy,
   cluster: string,
   recorded: ClusterPlacement | undefined,
+  nowMs: number,
 ): ClusterCopy {
   const { metadata } = object;
   const report = strategy.statusReportOf(object);
@@ -534,7 +538,7 @@ function clusterCopyOf(
     wasUnreachable: recorded?.unreachableSince !== undefined,
     isUnmanaged: stringMember(metadata.annotations, managedAnnotation) === "false",
     isDisruptionBlocked: softFinalizersOf(metadata.annotations, cluster).length > 0,
-    move: moveRecordOf(recorded),
+    move: startedMoveOf(recorded, nowMs),
     isVolumeGateOpen:
       stringMember(metadata.annotations, volumeGateAnnotation(cluster)) !== undefined,
   };

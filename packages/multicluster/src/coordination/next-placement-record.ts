@@ -25,6 +25,7 @@ import {
   requestedOrdinals,
   requestedReplicas,
   rolloutRecordOf,
+  unlessRepeated,
   withDecision,
 } from "./placement-record.ts";
 import type { RolloutRecord } from "./rollout/rollout-record.ts";
@@ -139,7 +140,8 @@ function nextCluster(
   const refusal = isWritten ? before?.refusal : undefined;
   // A cluster that the step leaves alone keeps what is known of the steps before.
   const isLeftAlone = step === undefined && isThere;
-  const move = isLeftAlone ? before?.move : recordedMove(step?.move);
+  const stepMove = isLeftAlone ? before?.move : recordedMove(step?.move);
+  const move = refusal === undefined ? stepMove : unlessRepeated(stepMove, before);
   const rollout = isLeftAlone ? rolloutRecordOf(input.record, before) : step?.rollout;
   const unreachableSince = isLeftAlone ? before?.unreachableSince : step?.unreachableSince;
   const migrationSource = isLeftAlone ? before?.migrationSource : step?.migrationSource;

@@ -99,6 +99,25 @@ export function moveRecordOf(cluster: ClusterPlacement | undefined): MoveRecord 
   return failedIn === undefined ? record : { ...record, failedIn };
 }
 
+/** The move of a copy. Replicas that a server refused until now have their whole deadline left. */
+export function startedMoveOf(
+  cluster: ClusterPlacement | undefined,
+  nowMs: number,
+): MoveRecord | undefined {
+  const move = moveRecordOf(cluster);
+  return move === undefined || cluster?.refusal === undefined ? move : { ...move, sinceMs: nowMs };
+}
+
+/** A refused write that is tried again is no new move: at rest, nothing is written for it. */
+export function unlessRepeated(
+  move: ClusterPlacement["move"],
+  before: ClusterPlacement | undefined,
+): ClusterPlacement["move"] {
+  if (move === undefined || before?.refusal === undefined || before.move === undefined) return move;
+  const again: typeof move = { ...move, since: before.move.since };
+  return jsonEqual(again, before.move) ? before.move : move;
+}
+
 export function recordedMove(move: MoveRecord | undefined): ClusterPlacement["move"] {
   if (move === undefined) return undefined;
   const { from, sinceMs, isRolledBack, request, failedIn } = move;
