@@ -199,6 +199,33 @@ describe("the first run of a controller", () => {
     });
   });
 
+  it("says that the namespace of its lease is missing, and leads when it is there", async () => {
+    const k = await startTestControlPlane({ crds: [crd] });
+    const log = lines();
+    const lease = { namespace: "later", name: "pages" };
+    const leaderElection = { lease, retryPeriodMs: 50 };
+    const program = { clusters: k.client, controllers: [pages], log, leaderElection };
+    await withProgram(k, program, async () => {
+      await eventually(() =>
+        assert.match(
+          log.all.join("\n"),
+          /warn leader election: namespaces "later" not found \(404\)/,
+        ),
+      );
+      await k.client.resource(namespaces).create({ metadata: { name: "later" } });
+      await k.client.resource(websites).create({ metadata: at, spec: { title: "late" } });
+      await eventually(() => k.client.resource(configMaps).get(at));
+    });
+  });
+
+  it("rejects with what to do where its port is taken", async () => {
+    const k = await startTestControlPlane({ crds: [crd] });
+    const port = Number(new URL(serverOf(await k.kubeconfig())).port);
+    const program = { clusters: k.client, controllers: [pages], log: lines(), host: "127.0.0.1" };
+    await assert.rejects(run({ ...program, port }), /EADDRINUSE.*Next: give run another port/);
+    await k.close();
+  });
+
   it("says of a kind without the status subresource that it has none", async () => {
     const names = { group: "example.com", version: "v1", kind: "Website" };
     const { definition } = defineKind({ ...names, spec: object({ title: string() }) });
