@@ -1,4 +1,5 @@
 /** The frame around every page: login, navigation, the state of the connection, and the page. */
+import { systemClock } from "@kcp-ts/machinery/base";
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ErrorNotice, Loading } from "../elements/index.ts";
@@ -158,7 +159,7 @@ function TopBar({ cluster, user, onSearch }: TopBarProps) {
         {"Go to… "}
         <kbd>/</kbd>
       </button>
-      <ConnectionState />
+      <ConnectionState cluster={cluster} />
       <span class="user" title="You">
         {user}
       </span>
@@ -171,7 +172,26 @@ function TopBar({ cluster, user, onSearch }: TopBarProps) {
   );
 }
 
-function ConnectionState() {
+/** A person looks on: between two attempts of a watch is up to a minute. */
+const probeMs = 3000;
+
+function ConnectionState({ cluster }: { readonly cluster: string }) {
+  const session = useSession();
+  const isLost = connection.value === "lost";
+  useEffect(() => {
+    if (!isLost) return;
+    const request = { method: "GET", path: "/version", retriesMax: 0 } as const;
+    const probe = () => {
+      // Any answer wakes all watches of the client. Without one the next probe follows.
+      void session
+        .clientIn(cluster)
+        .json(request)
+        .catch(() => undefined);
+      timer = systemClock.schedule(probeMs, probe);
+    };
+    let timer = systemClock.schedule(probeMs, probe);
+    return () => timer.cancel();
+  }, [isLost, cluster]);
   const texts = {
     live: "Live",
     connecting: "Connecting…",
