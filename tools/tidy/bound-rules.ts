@@ -36,6 +36,7 @@ const own = "it puts together what this process wrote";
 const annotations = "annotations: 256 KiB in all by admission, and an object has 3 MiB";
 const operator = "it reads what the operator gives, on the operator's machine";
 const stored = "it reads what this server stored, which was bounded on the way in";
+const sibling = "another shard of the same operator; a client's part of it was bounded there";
 const counted = "it counts the bytes itself, and stops at a limit";
 
 /** By path, or by folder: why nobody else decides how much it is. */
@@ -92,9 +93,16 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/apiserver/src/http/": counted,
   "packages/apiserver/src/http2/": counted,
   "packages/apiserver/src/openapi/": own,
+  "packages/apiserver/src/replication/": "frames have 64 MiB at most, and come from the primary",
+  "packages/cli/src/operations/workspace-content.ts": "a backup is the operator's",
   "packages/apiserver/src/storage/": stored,
+  "packages/apiserver/src/grpc/": "answers of etcd and of plug-ins, within responseBytesMax",
   "packages/apiserver/src/stored-object/": stored,
   "packages/tenancy/src/workspaces/workspace-owner.ts": annotations,
+  "packages/tenancy/src/shards/link-client.ts": sibling,
+  "packages/tenancy/src/shards/link-frames.ts": sibling,
+  "packages/tenancy/src/shards/link-server.ts": sibling,
+  "packages/tenancy/src/shards/shard-operations.ts": sibling,
   "packages/apiserver/src/watch-cache/": own,
 };
 

@@ -48,6 +48,8 @@ const synchronousLane = [
   "packages/tenancy/src/access/",
   "packages/tenancy/src/api-sharing/bound-resource-catalog.ts",
   "packages/tenancy/src/api-sharing/cached-resources/cached-definition.ts",
+  // A forwarded get waits for the other shard alone.
+  "packages/tenancy/src/shards/",
   "packages/tenancy/src/workspace-directory.ts",
   "packages/tenancy/src/workspaces/object-index.ts",
   "packages/tenancy/src/workspaces/tenancy.ts",

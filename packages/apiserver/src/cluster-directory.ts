@@ -21,6 +21,16 @@ export interface ClusterDirectory {
     scope: RequestScope,
     request: Pick<ApiRequest, "method" | "target">,
   ): MaybePromise<RequestScope | UnresolvedTarget>;
+  /**
+   * Sends a request on to the server that has its cluster, before it is authenticated, or serves it
+   * `here`. Absent where this server has all clusters.
+   */
+  readonly forward?:
+    | ((
+        request: ApiRequest,
+        here: (request: ApiRequest) => MaybePromise<ApiResponse>,
+      ) => MaybePromise<ApiResponse>)
+    | undefined;
   /** Throws a StatusError when a cluster is closed to every user. */
   enter(cluster: ClusterName, attributes: Attributes): MaybePromise<void>;
   /** The target of requests that have the form of reads and writes of objects, but are none. */

@@ -14,6 +14,7 @@ import type { Authorizer } from "./authorization/index.ts";
 import { type ClusterDirectory, openDirectory } from "./cluster-directory.ts";
 import type { CustomResources } from "./custom-resources/index.ts";
 import type { Registry, ResourceDefinition } from "./registry/index.ts";
+import type { ApiRequest, ApiResponse } from "./request/api-request.ts";
 import type { ServerLog } from "./server-log.ts";
 import { noViews, type ServiceViews } from "./service-views.ts";
 import type { Storage } from "./storage/index.ts";
@@ -29,6 +30,8 @@ export interface ServerHost {
   readonly log: ServerLog;
   /** Runs the extension's loops; /readyz names those that are down. */
   readonly supervisor: Supervisor;
+  /** Serves a request in this process; not before the server is constructed. */
+  readonly handle: (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;
   /** The kinds that every logical cluster has without the extension. */
   readonly builtIns: readonly ResourceDefinition[];
   /** The kinds that the embedder adds to the built-in ones. */

@@ -25,13 +25,9 @@ import { statusError } from "@kcp-ts/machinery/status";
 import { accessDenied } from "./access/index.ts";
 import type { ApiSharing } from "./api-sharing/index.ts";
 import type { RequestForwarder } from "./mounts/index.ts";
-import {
-  homeName,
-  logicalClusters,
-  type PathResolution,
-  type Tenancy,
-  workspaces,
-} from "./workspaces/index.ts";
+import type { PathResolution } from "./shards/index.ts";
+import { type MoveRequestsOptions, moveTargetOf } from "./shards/index.ts";
+import { homeName, logicalClusters, type Tenancy, workspaces } from "./workspaces/index.ts";
 
 export interface WorkspaceDirectoryOptions {
   readonly tenancy: Tenancy;
@@ -40,6 +36,10 @@ export interface WorkspaceDirectoryOptions {
   /** Forwards requests to mounts on other servers. */
   readonly forwarder: Pick<RequestForwarder, "forward">;
   readonly split: SplitService;
+  /** Where requests for clusters of other shards are sent on. */
+  readonly forward?: ClusterDirectory["forward"];
+  /** Serves requests about moves between shards; absent where this server is the only one. */
+  readonly moves?: MoveRequestsOptions | undefined;
 }
 
 /** The maximum of consecutive mounts that refer to workspaces of this server. */
@@ -57,10 +57,12 @@ type Elsewhere = Exclude<PathResolution, { kind: "cluster" }>;
 export class WorkspaceDirectory implements ClusterDirectory {
   readonly #options: WorkspaceDirectoryOptions;
   readonly #home: UnresolvedTarget;
+  readonly forward: ClusterDirectory["forward"];
 
   constructor(options: WorkspaceDirectoryOptions) {
     this.#options = options;
     this.#home = homeTarget(options);
+    this.forward = options.forward;
   }
 
   get catalog(): ClusterDirectory["catalog"] {
@@ -107,6 +109,9 @@ export class WorkspaceDirectory implements ClusterDirectory {
   }
 
   unresolvedTargetOf(scope: RequestScope): UnresolvedTarget | undefined {
+    const { moves } = this.#options;
+    const move = moves && moveTargetOf(scope, moves);
+    if (move !== undefined) return move;
     return scope.kind === "resource" && scope.name === homeName && this.#isHome(scope)
       ? this.#home
       : undefined;

@@ -6,6 +6,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
+import type { UserInfo } from "./user.ts";
 
 export type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -26,6 +27,11 @@ export interface ApiRequest {
    * of a connection.
    */
   readonly clientCertificate: X509Certificate | undefined;
+  /**
+   * Who sends the request, where the connection says it: another shard of this installation, for an
+   * in-process client of its own. Never set from what a client sends.
+   */
+  readonly vouchedUser?: UserInfo | undefined;
   /** Called after authentication; unauthenticated connections are closed first. */
   onAuthenticated?(username: string): void;
   /** Calls back when the client disconnects before its response; at once if it already has. */

@@ -6,6 +6,7 @@ import {
 import { type TenancyExtension, tenancy } from "../tenancy-extension.ts";
 
 export { allKinds } from "./sample-kinds.ts";
+export { startTestShards, TestShards, testExternalUrl } from "./test-shards.ts";
 export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tenants.ts";
 
 export type TestServer = PlainTestServer<TenancyExtension>;

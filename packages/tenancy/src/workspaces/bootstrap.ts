@@ -65,16 +65,39 @@ export async function bootstrapRoot(
     spec: { directlyDeletable: false },
     status: { URL: `${externalUrl}/clusters/${rootCluster}` },
   });
+  await bootstrapShared(dependencies, externalUrl, content);
+  if (content.metricsViewer === true) await createMetricsViewer(dependencies);
+  return isMoved;
+}
+
+/**
+ * The part of root that workspaces of every shard refer to: types, and the roles that permit their
+ * use. A shard has them from its first start on, also while root cannot be reached; nobody reads
+ * this copy as the logical cluster root.
+ */
+export async function bootstrapCopyOfRoot(
+  dependencies: TenancyDependencies,
+  externalUrl: string,
+  content: RootBootstrapOptions = {},
+): Promise<false> {
+  await bootstrapShared(dependencies, externalUrl, content);
+  return false;
+}
+
+async function bootstrapShared(
+  dependencies: TenancyDependencies,
+  externalUrl: string,
+  content: RootBootstrapOptions,
+): Promise<void> {
+  const inRoot = (name: string) => clusterScoped(rootCluster, name);
   const { workspaceTypes: hasOrganizations = true } = content;
   for (const [name, spec] of hasOrganizations ? builtInTypes : plainTypes) {
     const metadata = { annotations: { [annotation.path]: rootCluster } };
-    const status = typeStatus(externalUrl, rootCluster, name, dependencies.clock.now());
+    const status = typeStatus([externalUrl], rootCluster, name, dependencies.clock.now());
     await ensureObject(dependencies, workspaceTypes, inRoot(name), { metadata, spec, status });
   }
   await ensureObject(dependencies, namespaces, inRoot("default"), {});
   await createRootRoles(dependencies, content.homeCreatorGroups);
-  if (content.metricsViewer === true) await createMetricsViewer(dependencies);
-  return isMoved;
 }
 
 function shardObject(url: string): JsonObject {

@@ -17,8 +17,9 @@ import {
 } from "@kcp-ts/apiserver/storage";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import { type Clock, neverAborted, type Supervisor } from "@kcp-ts/machinery/base";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
 import type { DefaultBindingsState } from "./bindings-initializer.ts";
 import { logicalClusterName, logicalClusters, shards } from "./kinds/definitions.ts";
 import type { ObjectIndex } from "./object-index.ts";
@@ -41,6 +42,26 @@ export interface NamespaceDefaultObject {
   readonly object: JsonObject;
 }
 
+/** What the work on a workspace needs of other shards. */
+export interface OtherShards {
+  readonly ownName: string;
+  /** The shard that has a logical cluster; undefined: this one. */
+  shardOf(cluster: ClusterName): string | undefined;
+  /** A shard for a new workspace; undefined when none has room and is selected. */
+  choose(wanted: WantedShard): Promise<ChosenShard | undefined>;
+  /** Has the shard of a logical cluster do something. */
+  ask(cluster: ClusterName, operation: string, body: JsonValue): Promise<JsonValue>;
+}
+
+export interface WantedShard {
+  readonly parent: ClusterName;
+  readonly selector: LabelSelectorObject | undefined;
+}
+
+export interface ChosenShard extends ShardRecord {
+  readonly name: string;
+}
+
 export interface TenancyDependencies {
   readonly storage: Storage;
   readonly registry: Registry;
@@ -53,6 +74,8 @@ export interface TenancyDependencies {
   readonly shardIndex: ObjectIndex<ShardRecord>;
   readonly tree: WorkspaceTree;
   readonly types: WorkspaceTypes;
+  /** The other shards; undefined where this server is the only one. */
+  readonly otherShards: OtherShards | undefined;
   /**
    * Whether a user may use a WorkspaceType of a cluster, independent of the access to its content.
    */

@@ -3,6 +3,7 @@
  * read is needed before its first use; any other name may be in use.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { nameOnShard } from "../shards/index.ts";
 import { newClusterName } from "./cluster-names.ts";
 
 /** Names between admission and the store; a name beyond this limit is looked up like any other. */
@@ -11,8 +12,8 @@ const namesMax = 10_000;
 export class GeneratedNames {
   readonly #names = new Set<ClusterName>();
 
-  generate(): ClusterName {
-    const name = newClusterName();
+  generate(shard: string): ClusterName {
+    const name = nameOnShard(newClusterName(), shard);
     this.#names.add(name);
     if (this.#names.size > namesMax) this.#names.delete(this.#names.values().next().value ?? name);
     return name;

@@ -79,7 +79,7 @@ async function createHome(options: HomeWorkspaceOptions, user: UserInfo): Promis
     annotations: {
       [annotation.path]: isUserWord(username) ? `user:${username}` : cluster,
       [annotation.type]: typePathOf(type.type),
-      [annotation.shard]: shardName,
+      [annotation.shard]: options.otherShards?.ownName ?? shardName,
       [annotation.owner]: JSON.stringify({ username }),
     },
     url: `${options.externalUrl()}/clusters/${cluster}`,

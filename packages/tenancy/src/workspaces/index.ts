@@ -25,6 +25,7 @@ export {
   overriding,
   shards,
   tenancyKinds,
+  workspaceAuthenticationConfigurations,
   workspaces,
   workspaceTypes,
 } from "./kinds/definitions.ts";
@@ -34,4 +35,3 @@ export type { DefaultBinding } from "./records.ts";
 export { annotation as tenancyAnnotation, member } from "./records.ts";
 export { readShard } from "./shard.ts";
 export { Tenancy } from "./tenancy.ts";
-export type { PathResolution } from "./workspace-tree.ts";

@@ -1,6 +1,5 @@
 /** The Workspace that owns a LogicalCluster. */
-import { type Entry, parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
-import { decodeObject } from "@kcp-ts/apiserver/stored-object";
+import { parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { workspaces } from "./kinds/definitions.ts";
@@ -19,8 +18,8 @@ export function logicalClusterOwnerOf(object: JsonObject): LogicalClusterOwner |
 }
 
 /** Compares the uid: an earlier Workspace of the same name is not the owner. */
-export function isOwnedBy(logical: Entry, key: StorageKey, workspace: JsonObject): boolean {
-  const owner = logicalClusterOwnerOf(decodeObject(logical));
+export function isOwnedBy(logical: JsonObject, key: StorageKey, workspace: JsonObject): boolean {
+  const owner = logicalClusterOwnerOf(logical);
   const { cluster, name } = parseObjectKey(key);
   const { uid } = member(workspace, "metadata");
   return owner?.cluster === cluster && owner.name === name && owner.uid === uid;

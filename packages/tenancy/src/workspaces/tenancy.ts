@@ -16,8 +16,12 @@ import type { HubEvent, WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { followReplicas, type Replicas } from "../replicas/index.ts";
+import { type Operations, type PathResolution, rootShard, type Shards } from "../shards/index.ts";
 import { BindingsInitializer } from "./bindings-initializer.ts";
-import { bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
+import { bootstrapCopyOfRoot, bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
+import { clusterOperations } from "./cluster-operations.ts";
 import { universalInitializer } from "./create-logical-cluster.ts";
 import {
   DefaultApiBindingLifecycleController,
@@ -31,7 +35,7 @@ import {
   systemWriteOptions,
   type TenancyDependencies,
 } from "./dependencies.ts";
-import { externalUrlUpdates } from "./external-url-updates.ts";
+import { externalUrlUpdates, typeUrlUpdates } from "./external-url-updates.ts";
 import { GeneratedNames } from "./generated-names.ts";
 import { type HomeWorkspaceOptions, homeWorkspace } from "./home-workspace.ts";
 import {
@@ -56,11 +60,13 @@ import {
 } from "./records.ts";
 import { readShard } from "./shard.ts";
 import { shardAdmission } from "./shard-admission.ts";
+import { ShardMembers } from "./shard-members.ts";
+import { type RecordSource, sharedRecords } from "./shared-records.ts";
 import { typeAdmission } from "./type-admission.ts";
 import { scheduleAgain, workspaceAdmission } from "./workspace-admission.ts";
 import { WorkspaceLifecycleController } from "./workspace-lifecycle-controller.ts";
 import { workspacePrerequisites } from "./workspace-prerequisites.ts";
-import { type PathResolution, WorkspaceTree } from "./workspace-tree.ts";
+import { type PathsElsewhere, WorkspaceTree } from "./workspace-tree.ts";
 import { bindingsInitializer, WorkspaceTypes } from "./workspace-types.ts";
 
 export interface TenancyOptions {
@@ -82,7 +88,27 @@ export interface TenancyOptions {
   readonly root?: RootBootstrapOptions | undefined;
   /** Whether users have home workspaces; true if omitted. */
   readonly homeWorkspaces?: boolean | undefined;
+  /** The objects of other shards; undefined for the only shard. */
+  readonly replicas?: Replicas | undefined;
+  /** The other shards; this server is the only one if omitted. */
+  readonly shards?: Shards | undefined;
   readonly onError: (error: unknown) => void;
+}
+
+/** A path to what this shard uses is known while the shard that resolves it does not answer. */
+function elsewhereOf({ routes, paths }: Shards, replicas: Replicas | undefined): PathsElsewhere {
+  return {
+    shardOf: (cluster) => routes.shardOf(cluster),
+    resolve: (cluster, words) => {
+      const found = paths.resolve(cluster, words);
+      if (!(found instanceof Promise)) return found;
+      return found.catch((error: unknown): PathResolution => {
+        const known = replicas?.clusterAt([cluster, ...words].join(":"));
+        if (known === undefined || !isStatusError(error, "ServiceUnavailable")) throw error;
+        return { kind: "cluster", cluster: known };
+      });
+    },
+  };
 }
 
 /** Initializers that are done before a workspace is stored. */
@@ -101,12 +127,14 @@ export class Tenancy {
   readonly #lifecycle: WorkspaceLifecycleController;
   readonly #defaultBindingLifecycle: DefaultApiBindingLifecycleController;
   readonly #bindingsInitializer: BindingsInitializer;
-  readonly #authenticationIndex: ObjectIndex<AuthenticationRecord>;
+  readonly #authentications: RecordSource<AuthenticationRecord>;
   readonly #homeOptions: HomeWorkspaceOptions;
   readonly #root: RootBootstrapOptions | undefined;
   /** Whether `~` in root is the home workspace of the requesting user. */
   readonly hasHomeWorkspaces: boolean;
   readonly #onError: (error: unknown) => void;
+  readonly #ownShard: string | undefined;
+  readonly #members: ShardMembers | undefined;
   #externalUrl = "https://localhost:6443";
   /** Empty until a controller that maintains default objects sets it. */
   namespaceDefaults: NamespaceDefaults = () => [];
@@ -115,19 +143,28 @@ export class Tenancy {
     const { random, builtIns, onError } = options;
     this.#onError = onError;
     this.#root = options.root;
+    this.#ownShard = options.shards?.routes.ownName;
+    this.#members = options.shards && this.#makeMembers(options.shards, options);
     this.hasHomeWorkspaces = options.homeWorkspaces !== false;
     this.#dependencies = this.#composeDependencies(options);
-    this.#authenticationIndex = new ObjectIndex({
+    const ownAuthentications = new ObjectIndex({
       watchCache: options.watchCache,
       definition: workspaceAuthenticationConfigurations,
       read: readAuthentication,
       recordsMax: authenticationRecordsMax,
     });
+    this.#authentications = sharedRecords(
+      ownAuthentications,
+      options.replicas,
+      workspaceAuthenticationConfigurations,
+      readAuthentication,
+    );
     this.#bindingsInitializer = new BindingsInitializer({
       dependencies: this.#dependencies,
       onError,
     });
     const externalUrl = () => this.#externalUrl;
+    options.shards?.provide(this.#clusterOperations());
     this.#homeOptions = { ...this.#dependencies, ownInitializers, externalUrl };
     const generatedNames = new GeneratedNames();
     const prerequisites = workspacePrerequisites({
@@ -165,7 +202,7 @@ export class Tenancy {
     });
     this.admissionPlugins = [
       terminatingClusterAdmission(this),
-      typeAdmission({ clock: options.clock, externalUrl }),
+      typeAdmission({ clock: options.clock, serviceUrls: () => this.#serviceUrls }),
       logicalClusterAdmission,
       shardAdmission,
       workspaceAdmission(admission),
@@ -175,11 +212,13 @@ export class Tenancy {
 
   /** The hub must be open. */
   start(): void {
+    this.#members?.start();
     this.#lifecycle.start();
     this.#defaultBindingLifecycle.start();
   }
 
   async stop(): Promise<void> {
+    this.#members?.stop();
     await this.#lifecycle.stop();
     await this.#defaultBindingLifecycle.stop();
     await this.#bindingsInitializer.stop();
@@ -201,7 +240,10 @@ export class Tenancy {
    */
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
-    const isMoved = await bootstrapRoot(this.#dependencies, externalUrl, this.#root);
+    const hasRoot = (this.#ownShard ?? rootShard) === rootShard;
+    const isMoved = hasRoot
+      ? await bootstrapRoot(this.#dependencies, externalUrl, this.#root)
+      : await bootstrapCopyOfRoot(this.#dependencies, externalUrl, this.#root);
     if (isMoved)
       void this.#lifecycle.scan(externalUrlUpdates(this.#dependencies, externalUrl, this.#onError));
   }
@@ -209,6 +251,41 @@ export class Tenancy {
   /** A user's home as a Workspace; created on the first request. */
   homeWorkspaceOf(user: UserInfo): Promise<JsonObject> {
     return homeWorkspace(this.#homeOptions, user);
+  }
+
+  #makeMembers(shards: Shards, options: TenancyOptions): ShardMembers {
+    const { watchCache, storage, registry, clock, supervisor } = options;
+    return new ShardMembers({
+      shards,
+      watchCache,
+      storage,
+      registry,
+      clock,
+      supervisor,
+      externalUrl: () => this.#externalUrl,
+      onChange: () => {
+        this.#lifecycle.retryUnscheduled();
+        const task = typeUrlUpdates(this.#dependencies, this.#serviceUrls, this.#onError);
+        void this.#lifecycle.scan([task]);
+      },
+      onError: this.#onError,
+    });
+  }
+
+  get #serviceUrls(): readonly string[] {
+    const urls = this.#members?.serviceUrls ?? [];
+    return urls.length > 0 ? urls : [this.#externalUrl];
+  }
+
+  /** What other shards ask about logical clusters of this one, and about Workspaces in them. */
+  #clusterOperations(): Operations {
+    return clusterOperations({
+      dependencies: this.#dependencies,
+      enqueue: (key) => this.#lifecycle.enqueue(key),
+      trackNewCluster: (cluster) => this.#lifecycle.trackNewCluster(cluster),
+      scheduleOrphanCheck: (cluster) => this.#lifecycle.scheduleOrphanCheck(cluster),
+      deleteUnowned: (cluster) => this.#lifecycle.deleteUnowned(cluster),
+    });
   }
 
   /** The labels of this server's shard. */
@@ -297,7 +374,7 @@ export class Tenancy {
     const found = await types.find(type.slice(0, at), type.slice(at + 1));
     const names = found?.authenticationConfigurations ?? [];
     const records = names.map((name) =>
-      this.#authenticationIndex.get(
+      this.#authentications.get(
         objectKey({
           ...collectionKeyOf(workspaceAuthenticationConfigurations),
           cluster: found?.cluster as ClusterName,
@@ -338,8 +415,14 @@ export class Tenancy {
       read: readShard,
       onChange: () => this.#lifecycle.retryUnscheduled(),
     });
-    const tree = new WorkspaceTree(workspaceIndex);
-    const types = new WorkspaceTypes(typeIndex, tree);
+    const { replicas, shards: others } = options;
+    if (replicas !== undefined)
+      followReplicas(watchCache.hub, workspaceTypes, (event) =>
+        this.#defaultBindingLifecycle.onType(event),
+      );
+    const knownTypes = sharedRecords(typeIndex, replicas, workspaceTypes, readWorkspaceType);
+    const tree = new WorkspaceTree(workspaceIndex, others && elsewhereOf(others, replicas));
+    const types = new WorkspaceTypes(knownTypes, tree);
     return {
       ...options,
       workspaceIndex,
@@ -348,6 +431,12 @@ export class Tenancy {
       shardIndex,
       tree,
       types,
+      otherShards: others && {
+        ownName: others.routes.ownName,
+        shardOf: (cluster) => others.routes.shardOf(cluster),
+        choose: (wanted) => (this.#members as ShardMembers).choose(wanted),
+        ask: (cluster, operation, body) => others.ask(cluster, operation, body),
+      },
       namespaceDefaults: (namespace) => this.namespaceDefaults(namespace),
     };
   }

@@ -12,7 +12,13 @@ import { type ClusterName, generateName } from "@kcp-ts/machinery/names";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { remainingInitializers } from "./bindings-initializer.ts";
 import { shardHash } from "./cluster-names.ts";
-import { logicalClusterKey, shardKey, type TenancyDependencies } from "./dependencies.ts";
+import {
+  type ChosenShard,
+  logicalClusterKey,
+  shardKey,
+  type TenancyDependencies,
+  type WantedShard,
+} from "./dependencies.ts";
 import type { GeneratedNames } from "./generated-names.ts";
 import { type Condition, setCondition } from "./kinds/conditions.ts";
 import { workspaceFinalizer, workspaces, workspaceTypes } from "./kinds/definitions.ts";
@@ -192,20 +198,23 @@ async function scheduleWorkspace(
   options: WorkspaceAdmissionOptions,
   { metadata, spec, type, parent, cluster, name }: Placement,
 ): Promise<JsonObject> {
-  const { shardIndex, clock, ownInitializers, generatedNames } = options;
-  const shard = await shardIndex.get(shardKey);
-  const selector = member(spec, "location")["selector"];
-  if (shard === undefined || !isSchedulable(shard, isJsonObject(selector) ? selector : undefined)) {
+  const { clock, ownInitializers, generatedNames } = options;
+  const { selector } = member(spec, "location");
+  const shard = await chooseShard(options, {
+    parent: cluster,
+    selector: isJsonObject(selector) ? selector : undefined,
+  });
+  if (shard === undefined) {
     addLabels(metadata, { [phaseLabel]: "Scheduling" });
     return statusOf("Scheduling", [unschedulable], clock.now());
   }
-  const own = String(spec["cluster"] ?? generatedNames.generate());
+  const own = String(spec["cluster"] ?? generatedNames.generate(shard.name));
   spec["cluster"] = own;
   spec["URL"] = `${shard.externalUrl}/clusters/${parent?.path ?? cluster}:${name}`;
   metadata["annotations"] = {
     ...member(metadata, "annotations"),
-    [annotation.shard]: shardName,
-    [annotation.shardHash]: shardHash(shardName),
+    [annotation.shard]: shard.name,
+    [annotation.shardHash]: shardHash(shard.name),
     [annotation.cluster]: own,
   };
   const finalizers = (metadata["finalizers"] ?? []) as readonly string[];
@@ -222,6 +231,16 @@ async function scheduleWorkspace(
     ...(waiting.length > 0 ? { initializers: [...waiting] } : {}),
     ...(terminators.length > 0 ? { terminators: [...terminators] } : {}),
   };
+}
+
+async function chooseShard(
+  { shardIndex, otherShards }: WorkspaceAdmissionOptions,
+  wanted: WantedShard,
+): Promise<ChosenShard | undefined> {
+  if (otherShards !== undefined) return otherShards.choose(wanted);
+  const shard = await shardIndex.get(shardKey);
+  if (shard === undefined || !isSchedulable(shard, wanted.selector)) return undefined;
+  return { ...shard, name: shardName };
 }
 
 const scheduled: Condition = { type: "WorkspaceScheduled", status: "True" };

@@ -20,6 +20,7 @@ import { type JsonObject, textsOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { BackgroundScan, type ScanTask } from "./background-scan.ts";
+import { readClusterElsewhere } from "./cluster-operations.ts";
 import { hasOnlyWorkspaces, remainingContentCondition } from "./deletion-conditions.ts";
 import {
   clusterScoped,
@@ -38,7 +39,11 @@ import {
   workspaces,
 } from "./kinds/definitions.ts";
 import { deletionFinalizer, phaseLabel, put } from "./kinds/phases.ts";
-import { isOwnedBy, logicalClusterOwnerOf } from "./logical-cluster-owner.ts";
+import {
+  isOwnedBy,
+  type LogicalClusterOwner,
+  logicalClusterOwnerOf,
+} from "./logical-cluster-owner.ts";
 import { LogicalClusterResourcesDeleter } from "./logical-cluster-resources-deleter.ts";
 import { MountController } from "./mount-controller.ts";
 import { OwnedClusters } from "./owned-clusters.ts";
@@ -162,9 +167,18 @@ export class WorkspaceLifecycleController {
     return () => this.#jobs.remove(key);
   }
 
+  /** Looks at a Workspace or a LogicalCluster of this shard again. */
+  enqueue(key: StorageKey): void {
+    this.#jobs.add(key);
+  }
+
   /** Deletes at once a logical cluster that never had an owner. */
   async deleteUnowned(cluster: ClusterName): Promise<void> {
-    const { registry } = this.#options.dependencies;
+    const { registry, otherShards } = this.#options.dependencies;
+    if (otherShards?.shardOf(cluster) !== undefined) {
+      await otherShards.ask(cluster, "deleteCluster", null);
+      return;
+    }
     const address = clusterScoped(cluster, logicalClusterName);
     await ignoringMissing(registry.delete(logicalClusters, address, {}, systemWriteOptions));
   }
@@ -215,8 +229,21 @@ export class WorkspaceLifecycleController {
     this.#noteLimit(cluster, object);
     const isDeleted = isBeingDeleted(entry);
     const owner = isDeleted ? undefined : logicalClusterOwnerOf(object);
-    if (isDeleted || (owner !== undefined && !owned.has(cluster, owner.uid)))
+    if (isDeleted || (owner !== undefined && this.#isSuspicious(cluster, object, owner, owned)))
       this.#jobs.add(entry.key);
+  }
+
+  /** Owners on other shards are asked for while their creation may have been interrupted. */
+  #isSuspicious(
+    cluster: ClusterName,
+    object: JsonObject,
+    owner: LogicalClusterOwner,
+    owned: OwnedClusters,
+  ): boolean {
+    const { otherShards, clock } = this.#options.dependencies;
+    if (otherShards?.shardOf(owner.cluster) === undefined) return !owned.has(cluster, owner.uid);
+    const created = Date.parse(String(member(object, "metadata")["creationTimestamp"]));
+    return clock.now() - created < interruptedMs;
   }
 
   #noteActivity(cluster: ClusterName, logical: JsonObject | undefined): void {
@@ -247,7 +274,13 @@ export class WorkspaceLifecycleController {
       { kind: "latest" },
       uncancelled,
     );
-    const { resource, cluster } = parseObjectKey(key);
+    const { resource, cluster, name } = parseObjectKey(key);
+    const { otherShards } = this.#options.dependencies;
+    if (otherShards?.shardOf(cluster) !== undefined) {
+      if (resource === workspaces.resource) await otherShards.ask(cluster, "lookAtWorkspace", name);
+      else await otherShards.ask(cluster, "lookAtCluster", null);
+      return undefined;
+    }
     if (entry === undefined) return undefined;
     const object = decodeObject(entry);
     return resource === workspaces.resource
@@ -256,7 +289,6 @@ export class WorkspaceLifecycleController {
   }
 
   async #reconcileWorkspace(entry: Entry, object: JsonObject): Promise<number | undefined> {
-    const { watchCache } = this.#options.dependencies;
     const [metadata, spec] = [member(object, "metadata"), member(object, "spec")];
     const cluster = spec["cluster"] as ClusterName | undefined;
     const isDeleted = metadata["deletionTimestamp"] !== undefined;
@@ -269,9 +301,7 @@ export class WorkspaceLifecycleController {
       }
       return undefined;
     }
-    const found = this.terminating.isDeleted(cluster)
-      ? undefined
-      : await watchCache.get(logicalClusterKey(cluster), { kind: "latest" }, uncancelled);
+    const found = await this.#readLogicalCluster(cluster);
     // The logical cluster of another owner is neither mirrored nor deleted.
     const logical = found !== undefined && isOwnedBy(found, entry.key, object) ? found : undefined;
     if (!isDeleted) return this.#mirrorLogicalCluster(entry, object, logical);
@@ -279,20 +309,31 @@ export class WorkspaceLifecycleController {
     // Other finalizers are removed first, while the content still exists.
     if (finalizers.some((one) => one !== workspaceFinalizer)) return undefined;
     if (logical === undefined) await this.#release(workspaces, entry, object, workspaceFinalizer);
-    else if (!isBeingDeleted(logical)) await this.deleteUnowned(cluster);
+    else if (member(logical, "metadata")["deletionTimestamp"] === undefined)
+      await this.deleteUnowned(cluster);
     else await this.#mirrorLogicalCluster(entry, object, logical);
     return undefined;
+  }
+
+  async #readLogicalCluster(cluster: ClusterName): Promise<JsonObject | undefined> {
+    const { watchCache, otherShards } = this.#options.dependencies;
+    if (otherShards?.shardOf(cluster) !== undefined)
+      return readClusterElsewhere(otherShards, cluster);
+    if (this.terminating.isDeleted(cluster)) return undefined;
+    const key = logicalClusterKey(cluster);
+    const entry = await watchCache.get(key, { kind: "latest" }, uncancelled);
+    return entry === undefined ? undefined : decodeObject(entry);
   }
 
   /** Copies the phase and conditions of the logical cluster to its Workspace. */
   async #mirrorLogicalCluster(
     entry: Entry,
     object: JsonObject,
-    logical: Entry | undefined,
+    logical: JsonObject | undefined,
   ): Promise<number | undefined> {
     const { clock } = this.#options.dependencies;
     if (logical === undefined) return this.#onLogicalClusterDeleted(entry, object);
-    const status = member(decodeObject(logical), "status");
+    const status = member(logical, "status");
     const old = member(object, "status");
     const waiting = textsOf(status["initializers"]);
     const ending = textsOf(status["terminators"]);
@@ -382,17 +423,27 @@ export class WorkspaceLifecycleController {
   async #claim(cluster: ClusterName, object: JsonObject): Promise<number | undefined> {
     const owner = logicalClusterOwnerOf(object);
     if (owner === undefined) return undefined;
-    const { watchCache, clock } = this.#options.dependencies;
+    const { clock } = this.#options.dependencies;
     const created = Date.parse(String(member(object, "metadata")["creationTimestamp"]));
     const ageMs = clock.now() - created;
-    const key = workspaceKey(owner.cluster, owner.name);
-    const entry = await watchCache.get(key, { kind: "latest" }, uncancelled);
-    const uid = entry === undefined ? undefined : member(decodeObject(entry), "metadata")["uid"];
+    const workspace = await this.#readOwner(owner);
+    const uid = workspace === undefined ? undefined : member(workspace, "metadata")["uid"];
     if (uid === owner.uid) return undefined;
     // A LogicalCluster is stored before its Workspace: a young one may still get its owner.
     if (ageMs < suspicionMs) return suspicionMs - ageMs;
     await this.deleteUnowned(cluster);
     return undefined;
+  }
+
+  async #readOwner({ cluster, name }: LogicalClusterOwner): Promise<JsonObject | undefined> {
+    const { watchCache, otherShards } = this.#options.dependencies;
+    if (otherShards?.shardOf(cluster) !== undefined)
+      return ((await otherShards.ask(cluster, "readWorkspace", name)) ?? undefined) as
+        | JsonObject
+        | undefined;
+    const key = workspaceKey(cluster, name);
+    const entry = await watchCache.get(key, { kind: "latest" }, uncancelled);
+    return entry === undefined ? undefined : decodeObject(entry);
   }
 
   /** Removes a finalizer; without the last finalizer the object is deleted. */
@@ -452,6 +503,8 @@ export class WorkspaceLifecycleController {
 /** Longer than any write in flight may take. */
 const suspicionMs = 60_000;
 const disappearedAfterMs = 60_000;
+/** Longer than a shard is down whose creation of a workspace was interrupted. */
+const interruptedMs = 7 * 24 * 3_600_000;
 
 function disappearedCondition(cluster: string): Condition {
   return {

@@ -7,7 +7,7 @@ import { apiVersionOf, type Prerequisites } from "@kcp-ts/apiserver/registry";
 import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
 import { type JsonObject, textsOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { createLogicalCluster } from "./create-logical-cluster.ts";
+import { createLogicalCluster, type NewLogicalCluster } from "./create-logical-cluster.ts";
 import { logicalClusterKey, type TenancyDependencies } from "./dependencies.ts";
 import type { GeneratedNames } from "./generated-names.ts";
 import { workspaces } from "./kinds/definitions.ts";
@@ -43,6 +43,22 @@ export function workspacePrerequisites(options: WorkspacePrerequisitesOptions): 
   };
 }
 
+function ownShardOf({ otherShards }: WorkspacePrerequisitesOptions): string {
+  return otherShards?.ownName ?? shardName;
+}
+
+/** Undone by a check for an owner, where it is, when the Workspace is not stored afterwards. */
+async function createOnItsShard(
+  options: WorkspacePrerequisitesOptions,
+  wanted: NewLogicalCluster,
+): Promise<"made" | "taken"> {
+  const { otherShards } = options;
+  const { cluster, ...content } = wanted;
+  if (otherShards?.shardOf(cluster) === undefined) return createLogicalCluster(options, wanted);
+  const made = await otherShards.ask(cluster, "createCluster", content as unknown as JsonObject);
+  return made === "taken" ? "taken" : "made";
+}
+
 interface LogicalClusterInput {
   readonly object: JsonObject;
   readonly cluster: ClusterName;
@@ -68,12 +84,12 @@ async function createFor(
   const ownerText = annotations[annotation.owner];
   const owner = workspaceOwner(annotations);
   const requiredGroups = annotations[annotation.requiredGroups];
-  const made = await createLogicalCluster(options, {
+  const made = await createOnItsShard(options, {
     cluster,
     isNameGenerated,
     annotations: {
       [annotation.path]: `${parent?.path ?? parentCluster}:${name}`,
-      [annotation.shard]: shardName,
+      [annotation.shard]: options.otherShards?.shardOf(cluster) ?? ownShardOf(options),
       ...(type === undefined ? {} : { [annotation.type]: typePathOf(type.type) }),
       ...(ownerText === undefined ? {} : { [annotation.owner]: ownerText }),
       ...(requiredGroups === undefined ? {} : { [annotation.requiredGroups]: requiredGroups }),

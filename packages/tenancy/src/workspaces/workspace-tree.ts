@@ -8,27 +8,29 @@ import { collectionKeyOf } from "@kcp-ts/apiserver/registry";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import { objectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { type ClusterName, type ClusterPath, parseClusterReference } from "@kcp-ts/machinery/names";
+import type { PathResolution } from "../shards/index.ts";
 import { homeClusterName } from "./cluster-names.ts";
 import { workspaces } from "./kinds/definitions.ts";
 import type { ObjectIndex } from "./object-index.ts";
 import type { WorkspaceRecord } from "./records.ts";
 
-export type PathResolution =
-  | { readonly kind: "cluster"; readonly cluster: ClusterName }
-  | { readonly kind: "missing" }
-  /** The workspace exists, and is not usable. */
-  | { readonly kind: "unavailable" }
-  /** Another server serves the workspace; `parent` is the cluster of the mount. */
-  | { readonly kind: "mount"; readonly url: string; readonly parent: ClusterName };
-
 const missing: PathResolution = { kind: "missing" };
 const unavailable: PathResolution = { kind: "unavailable" };
 
+/** Resolves what is below clusters of other shards. */
+export interface PathsElsewhere {
+  /** The shard that has a cluster; undefined: this one. */
+  shardOf(cluster: ClusterName): string | undefined;
+  resolve(cluster: ClusterName, words: readonly string[]): MaybePromise<PathResolution>;
+}
+
 export class WorkspaceTree {
   readonly #workspaces: ObjectIndex<WorkspaceRecord>;
+  readonly #elsewhere: PathsElsewhere | undefined;
 
-  constructor(index: ObjectIndex<WorkspaceRecord>) {
+  constructor(index: ObjectIndex<WorkspaceRecord>, elsewhere?: PathsElsewhere) {
     this.#workspaces = index;
+    this.#elsewhere = elsewhere;
   }
 
   resolve({ words }: ClusterPath): MaybePromise<PathResolution> {
@@ -48,6 +50,8 @@ export class WorkspaceTree {
   #walk(from: ClusterName, words: readonly string[], at: number): MaybePromise<PathResolution> {
     let cluster = from;
     for (let next = at; next < words.length; next++) {
+      if (this.#elsewhere?.shardOf(cluster) !== undefined)
+        return this.#elsewhere.resolve(cluster, words.slice(next));
       const known = this.#workspaces.get(workspaceKey(cluster, words[next] as string));
       const isLast = next === words.length - 1;
       if (known instanceof Promise) {
