@@ -1,4 +1,5 @@
 /** The frame around every page: login, navigation, the state of the connection, and the page. */
+import { systemClock } from "@kcp-ts/machinery/base";
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ErrorNotice, Loading } from "../elements/index.ts";
@@ -179,15 +180,17 @@ function ConnectionState({ cluster }: { readonly cluster: string }) {
   const isLost = connection.value === "lost";
   useEffect(() => {
     if (!isLost) return;
-    // Any answer wakes all watches of the client. Without one the next probe follows.
     const request = { method: "GET", path: "/version", retriesMax: 0 } as const;
-    const probe = () =>
+    const probe = () => {
+      // Any answer wakes all watches of the client. Without one the next probe follows.
       void session
         .clientIn(cluster)
         .json(request)
         .catch(() => undefined);
-    const timer = setInterval(probe, probeMs);
-    return () => clearInterval(timer);
+      timer = systemClock.schedule(probeMs, probe);
+    };
+    let timer = systemClock.schedule(probeMs, probe);
+    return () => timer.cancel();
   }, [isLost, cluster]);
   const texts = {
     live: "Live",
