@@ -33,6 +33,7 @@ import {
 import { type ForwarderOptions, RequestForwarder } from "./mounts/index.ts";
 import { listEntries, replicaPrefix } from "./replicas/index.ts";
 import {
+  type ClusterMover,
   nameOnShard,
   onlyShard,
   rootShard,
@@ -151,6 +152,11 @@ export class TenancyExtension implements ServerExtension {
       forwarder: this.#forwarder,
       split: services.split,
       forward: this.#shards?.proxy.forward,
+      moves: this.#shards && {
+        ownName: this.#shards.routes.ownName,
+        mover: this.#shards.mover,
+        authorizer,
+      },
     });
     const admissionPlugins = [...this.#tenancy.admissionPlugins, ...sharing.admissionPlugins];
     return { directory, services, admissionPlugins };
@@ -182,6 +188,11 @@ export class TenancyExtension implements ServerExtension {
   /** Requests to other shards; undefined where this server is the only one. */
   get connections(): ShardConnections | undefined {
     return this.#shards?.connections;
+  }
+
+  /** Moves logical clusters of this shard to others; undefined where it is the only one. */
+  get mover(): ClusterMover | undefined {
+    return this.#shards?.mover;
   }
 
   /** Serves a connection that another shard has opened, which has proved to be `from`. */

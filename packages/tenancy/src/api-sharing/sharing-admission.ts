@@ -8,7 +8,14 @@ import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
 import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
 import { runSyncFirst } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, jsonEqual, listOf, textOf } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+  listOf,
+  stringifyJson,
+  textOf,
+} from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { member, workspaceTypes } from "../workspaces/index.ts";
@@ -256,10 +263,16 @@ function typeAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin {
       const [now, before] = [object, old ?? {}].map((type) =>
         listOf(member(type, "spec")["defaultAPIBindings"]).filter(isJsonObject),
       ) as [JsonObject[], JsonObject[]];
-      const added = now.filter((one) => !before.some((other) => jsonEqual(one, other)));
+      const known = new Set(before.map(exportText));
+      const added = now.filter((one) => !known.has(exportText(one)));
       return added.length === 0 ? undefined : mayBindAll(dependencies, request, added);
     },
   };
+}
+
+/** Equal for references to the same export. */
+function exportText(reference: JsonObject): string {
+  return stringifyJson([textOf(reference["path"]), textOf(reference["export"])]);
 }
 
 async function mayBindAll(
