@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AnyObject } from "@kcp-ts/apiserver/testing";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type TestShards, testExternalUrl } from "../testing/index.ts";
 import {
   apis,
@@ -411,5 +412,131 @@ describe("a type of another shard", () => {
     );
     const { cluster } = second.object["spec"] as { cluster?: string };
     assert.equal((await b.get(`/clusters/${cluster}${inDefault}`, masters)).status, 200);
+  });
+
+  it("shows its initializing workspaces on each shard to the controller that the type's shard permits", async (context) => {
+    const shards = await started(context);
+    const [root, b] = [shards.get("root"), shards.get("b")];
+    await root.requestOk("POST", typesOf(provider), {
+      ...masters,
+      body: type("slow", { initializer: true }),
+    });
+    const urls = async () => {
+      const found = await root.requestOk("GET", `${typesOf(provider)}/slow`, masters);
+      const { virtualWorkspaces = [] } = statusOf(found) as {
+        virtualWorkspaces?: { url: string; type: string }[];
+      };
+      return virtualWorkspaces.filter((one) => one.type === "initializing").map(({ url }) => url);
+    };
+    const service = "/services/initializingworkspaces/provider:slow";
+    await until(shards, "the type lists both shards", async () =>
+      isEqual((await urls()).sort(), [
+        `${testExternalUrl}${service}`,
+        `${testExternalUrl}/shards/b${service}`,
+      ]),
+    );
+    const made = await b.requestOk("POST", workspacesOf(onB), {
+      ...masters,
+      body: {
+        metadata: {
+          name: "waits",
+          annotations: { "experimental.tenancy.kcp.io/owner": '{"username":"a"}' },
+        },
+        spec: { type: { name: "slow", path: provider } },
+      },
+    });
+    assert.equal(statusOf(made)["phase"], "Initializing");
+    const { cluster } = made["spec"] as { cluster: string };
+    const waiting = `${service}/clusters/*/apis/core.kcp.io/v1alpha1/logicalclusters`;
+    const user = "nobody" as const;
+    assert.equal((await b.get(waiting, { user })).status, 403);
+    const initializeRole = {
+      ...bindRole,
+      metadata: { name: "initialize" },
+      rules: [
+        { apiGroups: ["tenancy.kcp.io"], resources: ["workspacetypes"], verbs: ["initialize"] },
+      ],
+    };
+    const given = bindRoleBinding("nobody");
+    const initializeBinding = {
+      ...given,
+      metadata: { name: "initialize" },
+      roleRef: { ...given.roleRef, name: "initialize" },
+    };
+    for (const body of [initializeRole, initializeBinding])
+      await root.requestOk("POST", rbac(provider, body.kind), { ...masters, body });
+    await until(
+      shards,
+      "the permission counts",
+      async () => (await b.get(waiting, { user })).status === 200,
+    );
+    const clusters = (await b.get(waiting, { user })).items.map(
+      ({ metadata }) => metadata.annotations?.["kcp.io/cluster"],
+    );
+    assert.deepEqual(clusters, [cluster]);
+    assert.deepEqual((await root.get(waiting, { user })).names, []);
+    // The controller does its work there, and releases the workspace.
+    const own = `${service}/clusters/${cluster}`;
+    await b.requestOk("POST", `${own}/api/v1/namespaces`, {
+      user,
+      body: { metadata: { name: "by-the-controller" } },
+    });
+    const released = await b.patch(
+      `${own}/apis/core.kcp.io/v1alpha1/logicalclusters/cluster/status`,
+      "json",
+      [{ op: "replace", path: "/status/initializers", value: [] }],
+      { user },
+    );
+    assert.equal(released.status, 200, released.text);
+    await until(shards, "the workspace is ready", async () => {
+      const now = await b.requestOk("GET", `${workspacesOf(onB)}/waits`, masters);
+      return statusOf(now)["phase"] === "Ready";
+    });
+  });
+
+  it("lets the issuers of its shard into workspaces of this one", async (context) => {
+    const shards = await started(context);
+    const [root, b] = [shards.get("root"), shards.get("b")];
+    const issuer = "https://issuer.example.com";
+    await root.requestOk(
+      "POST",
+      `/clusters/${provider}/apis/tenancy.kcp.io/v1alpha1/workspaceauthenticationconfigurations`,
+      {
+        ...masters,
+        body: {
+          metadata: { name: "staff" },
+          spec: {
+            jwt: [
+              {
+                issuer: { url: issuer, audiences: ["kcp"] },
+                claimMappings: { username: { claim: "sub", prefix: "" } },
+              },
+            ],
+          },
+        },
+      },
+    );
+    await root.requestOk("POST", typesOf(provider), {
+      ...masters,
+      body: type("guarded", { authenticationConfigurations: [{ name: "staff" }] }),
+    });
+    const made = await b.requestOk("POST", workspacesOf(onB), {
+      ...masters,
+      body: {
+        metadata: {
+          name: "guarded",
+          annotations: { "experimental.tenancy.kcp.io/owner": '{"username":"a"}' },
+        },
+        spec: { type: { name: "guarded", path: provider } },
+      },
+    });
+    const { cluster } = made["spec"] as { cluster: string };
+    const issuers = await b.server.extension.issuersIn(cluster as ClusterName);
+    assert.deepEqual(
+      issuers.map(({ name }) => name),
+      ["staff"],
+    );
+    shards.disconnect("root");
+    assert.equal((await b.server.extension.issuersIn(cluster as ClusterName)).length, 1);
   });
 });
