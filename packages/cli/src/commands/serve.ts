@@ -16,13 +16,17 @@ export async function serve({ name, log, start, banner }: Serving): Promise<void
   const server = await start();
   log.info({ url: server.url, kubeconfig: server.kubeconfigPath }, `${name} is ready`);
   if (process.stderr.isTTY === true) process.stderr.write(banner(server).join("\n"));
-  await signalled;
+  const by = await Promise.race([signalled, server.superseded]);
+  if (by !== undefined) {
+    log.error({ standby: by }, "the standby has taken over: this server stops, and does not start");
+    process.exitCode = 1;
+  }
   await server.stop();
   log.info({}, "stopped");
 }
 
 /** The first signal shuts down gracefully, the second at once. */
-function untilSignal(say: (message: string) => void): Promise<void> {
+export function untilSignal(say: (message: string) => void): Promise<void> {
   return new Promise<void>((resolve) => {
     let signals = 0;
     const onSignal = () => {

@@ -46,7 +46,7 @@ import {
   trafficLimitsOf,
 } from "./traffic-flags.ts";
 
-interface StartFlags
+export interface StartFlags
   extends ServerFlags,
     StorageFlags,
     AuthenticationFlags,
@@ -72,6 +72,16 @@ export function addStart(program: Command): void {
   const command = program
     .command("start")
     .description("Start the control plane: API server, workspaces and multi-cluster controllers.");
+  addStartFlags(command).action((flags: StartFlags) => {
+    const log = logOf(flags);
+    const options = optionsOf(flags);
+    const start = () => startControlPlane(options, { log });
+    return serve({ name: "kcp", log, start, banner: (server) => banner(server, options) });
+  });
+}
+
+/** The flags of a control plane; a standby has them, too. */
+export function addStartFlags(command: Command): Command {
   addServingFlags(command)
     .option(
       "--shard-external-url <url>",
@@ -90,12 +100,7 @@ export function addStart(program: Command): void {
   addControllerFlags(command);
   addConsoleFlags(command);
   addTrafficFlags(command);
-  addLogFlags(addStopFlags(command)).action((flags: StartFlags) => {
-    const log = logOf(flags);
-    const options = optionsOf(flags);
-    const start = () => startControlPlane(options, { log });
-    return serve({ name: "kcp", log, start, banner: (server) => banner(server, options) });
-  });
+  return addLogFlags(addStopFlags(command));
 }
 
 function addControllerFlags(command: Command): void {
@@ -154,7 +159,7 @@ function addMountFlags(command: Command): void {
     );
 }
 
-function optionsOf(flags: StartFlags): ControlPlaneOptions {
+export function optionsOf(flags: StartFlags): ControlPlaneOptions {
   const isRunning = flags.runControllers;
   return {
     ...serverOptionsOf(flags),

@@ -71,7 +71,7 @@ export interface CoreOptions
     IssuerOptions,
     AuthorizationOptions,
     ClientAuthorityOptions,
-    Pick<ApiServerOptions, "metricSources" | "site">,
+    Pick<ApiServerOptions, "metricSources" | "site" | "onSuperseded" | "tracer">,
     Pick<TenancyExtensionOptions, "root" | "homeWorkspaces"> {
   /** A plain API server: no workspaces, no physical clusters. */
   readonly isAlone?: boolean | undefined;
@@ -372,6 +372,8 @@ function serverOptions(
     ...options.limits,
     collectGarbage: options.collectGarbage,
     metricSources: options.metricSources,
+    onSuperseded: options.onSuperseded,
+    tracer: options.tracer,
     site: options.site,
   };
 }

@@ -44,6 +44,7 @@ export class Shards {
     const mesh = new ShardMesh({
       ownName,
       network,
+      onMoved: (cluster, route) => this.routes.learn(cluster, route),
       onError: (error, shard) => host.log.warn({ err: error, shard }, "a shard did not answer"),
     });
     this.#table = { resolve: resolution(sources) };

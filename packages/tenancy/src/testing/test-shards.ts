@@ -80,6 +80,15 @@ export class TestShards {
     for (const connection of this.#links.get(name) ?? []) connection.destroy();
   }
 
+  /** What is sent to the shard from now on arrives when the returned function is called. */
+  stall(name: string): () => void {
+    const ends = [...(this.#links.get(name) ?? [])];
+    for (const connection of ends) connection.pause();
+    return () => {
+      for (const connection of ends) connection.resume();
+    };
+  }
+
   connect(name: string): void {
     this.#down.delete(name);
   }

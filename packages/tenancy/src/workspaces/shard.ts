@@ -12,6 +12,7 @@ const unschedulableAnnotation = "experimental.core.kcp.io/unschedulable";
 
 export interface ShardRecord {
   readonly externalUrl: string;
+  readonly virtualWorkspaceUrl: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly isUnschedulable: boolean;
 }
@@ -20,6 +21,7 @@ export function readShard(object: JsonObject): ShardRecord {
   const metadata = member(object, "metadata");
   return {
     externalUrl: String(member(object, "spec")["externalURL"] ?? ""),
+    virtualWorkspaceUrl: String(member(object, "spec")["virtualWorkspaceURL"] ?? ""),
     labels: member(metadata, "labels") as Record<string, string>,
     isUnschedulable: Object.hasOwn(member(metadata, "annotations"), unschedulableAnnotation),
   };

@@ -334,6 +334,10 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     return await openSnapshot(this.#state, signal);
   }
 
+  storedChanges(afterRevision: Revision, options: WatchOptions): AsyncIterable<Change> {
+    return this.watch("/" as StorageKey, afterRevision, options);
+  }
+
   async restoreSnapshot(snapshot: Snapshot, { signal }: CallOptions): Promise<void> {
     this.#enter(signal);
     await restoreSnapshot(this.#state, this.#queue, snapshot, signal);

@@ -1,5 +1,5 @@
 /** Pods: their defaults, their rules, and what of a running Pod may change. */
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { pod } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { mutableItems, mutableMember } from "../../mutable-members.ts";
@@ -83,9 +83,10 @@ export function ephemeralContainersEndpoint(
         listIn(objectIn(one, "spec")["ephemeralContainers"]).filter(isJsonObject),
       ) as [JsonObject[], JsonObject[]];
       const errors = ephemeralContainerErrors(objectIn(updated, "spec"), field);
+      const byName = new Map(now.toReversed().map((one) => [textIn(one, "name"), one]));
       for (const one of before) {
-        const same = now.find((other) => other["name"] === one["name"]);
         const name = textIn(one, "name");
+        const same = byName.get(name);
         if (same === undefined)
           errors.push(
             fieldError.forbidden(
@@ -154,13 +155,15 @@ function deadlineChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
 
 const deadlineMax = 2 ** 31 - 1;
 
+/** All members of a toleration but its tolerationSeconds. */
+const timelessMembers = ["key", "operator", "value", "effect"];
+
 function tolerationChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   const at = "spec.tolerations";
-  const timeless = (one: unknown) => ({ ...(one as JsonObject), tolerationSeconds: null });
-  const now = listIn(spec["tolerations"]).map(timeless);
-  const isKept = listIn(old["tolerations"]).every((one) =>
-    now.some((other) => jsonEqual(other, timeless(one))),
-  );
+  const timeless = (one: JsonValue) =>
+    JSON.stringify(timelessMembers.map((member) => textIn(one as JsonObject, member)));
+  const now = new Set(listIn(spec["tolerations"]).map(timeless));
+  const isKept = listIn(old["tolerations"]).every((one) => now.has(timeless(one)));
   const detail = "existing toleration can not be modified except its tolerationSeconds";
   return isKept ? tolerationErrors(spec["tolerations"], at) : [fieldError.forbidden(at, detail)];
 }

@@ -32,7 +32,7 @@ export const endpointSlices: NativeKind = {
       if (listIn(draft[member]).length === 0) draft[member] = null;
   },
   prepareUpdated(draft, old) {
-    // Whoever watches slices looks at their labels, too: a change of them alone counts as well.
+    // Watchers of slices read their labels, too: a change of them alone counts as well.
     const [now, before] = [contentOf(draft), contentOf(old)];
     if (!jsonEqual(now.content, before.content) || jsonEqual(now.labels, before.labels)) return;
     const metadata = mutableMember(draft, "metadata");

@@ -51,7 +51,7 @@ function parameterErrors(object: JsonObject): FieldError[] {
 }
 
 function topologyErrors(topologies: JsonValue | undefined): FieldError[] {
-  const seen: Map<string, readonly JsonValue[]>[] = [];
+  const seen = new Set<string>();
   return itemErrors<JsonObject>(topologies, "allowedTopologies", (term, at) => {
     const field = `${at}.matchLabelExpressions`;
     const values = new Map<string, readonly JsonValue[]>();
@@ -68,9 +68,9 @@ function topologyErrors(topologies: JsonValue | undefined): FieldError[] {
       values.set(key, listed.toSorted());
       return found;
     });
-    if (seen.some((other) => jsonEqual([...other], [...values])))
-      errors.push(fieldError.duplicate(field, ""));
-    seen.push(values);
+    const text = JSON.stringify([...values]);
+    if (seen.has(text)) errors.push(fieldError.duplicate(field, ""));
+    seen.add(text);
     return errors;
   });
 }
