@@ -40,6 +40,7 @@ import { ControlPlaneCore, type CoreOptions, processUser } from "./compose/core.
 import type { Extensions } from "./compose/extensions.ts";
 import { loadMounts } from "./compose/mounts.ts";
 import { startProcessMetrics } from "./compose/process-metrics.ts";
+import { composeShards } from "./compose/shards.ts";
 import { listen, makeRootDirectory, readFlagFile } from "./compose/start-up.ts";
 import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
@@ -112,11 +113,7 @@ interface ComposeContext {
 }
 
 /** Validates options that are names, before anything is opened. */
-function checkNames({ shardName, featureGates = [] }: ControlPlaneOptions, log: ServerLog): void {
-  if (shardName !== undefined && shardName !== "root")
-    throw new OptionsError(
-      `--shard-name ${shardName}: there is one shard, and it is root; give servers the same --etcd-servers to have several of them`,
-    );
+function checkNames({ featureGates = [] }: ControlPlaneOptions, log: ServerLog): void {
   for (const gate of gatesWithoutSwitch(parseFeatureGates(featureGates)))
     log.info({ gate }, "this feature gate switches nothing here");
 }
@@ -137,7 +134,8 @@ async function compose(
   const tokens = await tokensOf(context.batteries, { kubeconfigPath, tokenStorePath });
   const collectGarbage = garbageCollector();
   const metricSources = startProcessMetrics(options, started);
-  const settings = { tokens, collectGarbage, metricSources };
+  const shards = await composeShards(options, { clock, serverCaPem: certificates.caPem });
+  const settings = { tokens, collectGarbage, metricSources, shards };
   const core = await composeCore(options, storage, context, settings);
   const { server } = core;
   started.endsBy(() => core.close());
@@ -148,7 +146,7 @@ async function compose(
     tls: tls.own ?? certificates,
     namedTls: tls.named,
     tlsMinVersion: tls.minVersion,
-    handle: core.handle,
+    handle: core.listenerHandle,
     limits: listenerLimitsOf(options.traffic),
     onDebug: (message, error) => log.debug({ err: error }, message),
   });
@@ -173,8 +171,8 @@ async function compose(
   started.endsBy(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
   const externalUrl = options.shardExternalUrl?.replace(/\/+$/, "") ?? url;
-  await server.bootstrap(externalUrl);
   core.servedAt(url);
+  await server.bootstrap(externalUrl);
   const client = core.clientFor("root", processUser);
   if (options.isAlone === true) await ensureDefaultNamespace(client);
   const contexts = options.isAlone === true ? aloneContexts : undefined;
@@ -184,7 +182,6 @@ async function compose(
   started.endsBy(() => core.stopControllers());
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
-  // A certificate of the operator is verified by the system's CA certificates.
   core.startPeers(options.peerUrl, tls.own === undefined ? certificates.caPem : undefined);
   const releaseMemory = () => server.releaseMemory();
   const collector = startIdleCollection({ clock, log, collectGarbage, releaseMemory });
@@ -216,7 +213,7 @@ async function composeCore(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   context: ComposeContext,
-  settings: Required<Pick<CoreOptions, "tokens" | "collectGarbage" | "metricSources">>,
+  settings: Required<Pick<CoreOptions, "tokens" | "collectGarbage" | "metricSources" | "shards">>,
 ): Promise<ControlPlaneCore> {
   const { clock, batteries, log } = context;
   return ControlPlaneCore.compose({

@@ -15,7 +15,9 @@ export async function serve({ name, log, start, banner }: Serving): Promise<void
   const signalled = untilSignal((message) => log.info({}, message));
   const server = await start();
   log.info({ url: server.url, kubeconfig: server.kubeconfigPath }, `${name} is ready`);
-  if (process.stderr.isTTY === true) process.stderr.write(banner(server).join("\n"));
+  // A shard tells the process that has started it.
+  if (process.send !== undefined) process.send("ready");
+  else if (process.stderr.isTTY === true) process.stderr.write(banner(server).join("\n"));
   await signalled;
   await server.stop();
   log.info({}, "stopped");
@@ -32,5 +34,7 @@ function untilSignal(say: (message: string) => void): Promise<void> {
     };
     process.on("SIGINT", onSignal);
     process.on("SIGTERM", onSignal);
+    // The process that has started this one as a shard is gone.
+    process.once("disconnect", onSignal);
   });
 }

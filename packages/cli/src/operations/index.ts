@@ -16,4 +16,5 @@ export { inlineKubeconfig } from "./inline-kubeconfig.ts";
 export { joinCluster, untilClusterReady } from "./join-cluster.ts";
 export { checkProduction } from "./production-checklist.ts";
 export { readStatus, type Status } from "./read-status.ts";
+export { startShardProcesses } from "./shard-processes.ts";
 export { kcpVersionOf } from "./version-skew.ts";
