@@ -21,6 +21,8 @@ export async function serve({ name, log, start, banner }: Serving): Promise<void
   await signalled;
   await server.stop();
   log.info({}, "stopped");
+  // The channel to the process that has started this one would keep it alive.
+  if (process.connected) process.disconnect();
 }
 
 /** The first signal shuts down gracefully, the second at once. */
