@@ -300,6 +300,20 @@ describe("a program that is copied from a guide", () => {
     await end(controller);
   });
 
+  it("says in one line, without code of the package, that it has no kubeconfig", async () => {
+    const KUBECONFIG = join(folder, "nowhere");
+    const place = await project(
+      "lost",
+      await programOf("controllers", "A controller of your own kind"),
+    );
+    const ended = exec(process.execPath, [join(place, "main.js")], {
+      env: { ...process.env, KUBECONFIG },
+    });
+    const { stderr } = (await ended.catch((error: unknown) => error)) as { stderr: string };
+    assert.match(stderr, /KubeconfigError: there is no kubeconfig: KUBECONFIG is .*nowhere/);
+    assert.ok(stderr.length < 500, stderr);
+  });
+
   it("is a controller that works in all logical clusters, also in new ones", async () => {
     const place = await project("tiers", await programOf("controllers", "Outside of a test"));
     const controller = start([join(place, "main.js")], env);
@@ -470,7 +484,7 @@ describe("a program with every strict setting", () => {
 });
 
 const strictProgram = `
-import { configMaps, deployments, pods, secrets, type Deployment } from "kcp-ts/kinds";
+import { configMaps, cronJobs, deployments, pods, secrets, type Deployment } from "kcp-ts/kinds";
 import { conditions, defineKind, int32, list, object, string } from "kcp-ts/schema";
 import { connectDefault, controlledBy, controllerFor, findCondition, run, setCondition } from "kcp-ts/sdk";
 
@@ -480,6 +494,8 @@ const apply = { metadata: at, spec: { replicas: 3 } };
 await client.resource(deployments).apply(apply, { fieldManager: "scaler" });
 const web: Deployment = await client.resource(deployments).get(at);
 await client.resource(deployments).setStatus(web, { replicas: undefined, readyReplicas: 3 });
+const nightly = { schedule: "@daily", suspend: web.spec?.paused, jobTemplate: { spec: { parallelism: web.spec?.replicas } } };
+await client.resource(cronJobs).create({ metadata: at, spec: nightly });
 
 const shops = defineKind({
   group: "example.com",

@@ -8,7 +8,12 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { filesOfExports, withoutComments, withPaths } from "./package-declarations.ts";
+import {
+  filesOfExports,
+  neededDeclarations,
+  withoutComments,
+  withPaths,
+} from "./package-declarations.ts";
 import { writePackage } from "./package-files.ts";
 
 let project = "";
@@ -98,6 +103,33 @@ describe("declarations of the published package", () => {
     );
     assert.equal(withPaths('from "@kcp-ts/sdk"', "types/kcp-ts/x.d.ts"), 'from "../sdk/index.js"');
     assert.equal(withPaths('from "node:net"', "types/kcp-ts/x.d.ts"), 'from "node:net"');
+  });
+});
+
+describe("files of the published declarations", () => {
+  it("are those that give an exported name its type, through whatever index", () => {
+    const texts = new Map([
+      ["types/door.d.ts", 'export { A } from "./a/index.js";\nexport * from "./f.js";\n'],
+      ["types/a/index.d.ts", 'export { A, type B } from "./a.js";\nexport { C } from "./c.js";\n'],
+      [
+        "types/a/a.d.ts",
+        'import type { D as X } from "../d/index.js";\nexport interface A {\n b: import("../g.js").G<X>;\n}\n',
+      ],
+      ["types/a/c.d.ts", "export declare const C: 1;\n"],
+      ["types/d/index.d.ts", 'export { D } from "./d.js";\nexport { E } from "./e.js";\n'],
+      ["types/d/d.d.ts", "export interface D {}\n"],
+      ["types/d/e.d.ts", "export interface E {}\n"],
+      ["types/f.d.ts", "export declare const f: 1, F: 2;\n"],
+      ["types/g.d.ts", "export type G<T> = T;\n"],
+    ]);
+    const needed = neededDeclarations(texts, ["types/door.d.ts"]);
+    assert.deepEqual(
+      [...needed.keys()].sort(),
+      ["a/a", "a/index", "d/d", "d/index", "door", "f", "g"].map((name) => `types/${name}.d.ts`),
+    );
+    assert.equal(needed.get("types/a/index.d.ts"), 'export { A } from "./a.js";\n');
+    assert.equal(needed.get("types/d/index.d.ts"), 'export { D } from "./d.js";\n');
+    assert.equal(needed.get("types/door.d.ts"), texts.get("types/door.d.ts"));
   });
 });
 

@@ -85,6 +85,8 @@ async function bundle(folder: string): Promise<void> {
     target: "node20",
     // Of functions only the local names go: methods, members and exports keep theirs.
     minify: true,
+    // Node prints the line of an uncaught error.
+    lineLimit: 400,
     logLevel: "warning",
     external: [store],
     banner: { js: require },

@@ -18,12 +18,13 @@ const imageSeed = 0x5eed_0000;
 const readyWithinMs = 120_000;
 const readyPollMs = 50;
 
-type Size = Pick<Scenario, "clusters" | "hasBeta" | "hasAgents">;
+type Size = Pick<Scenario, "clusters" | "hasBeta" | "hasAgents" | "hasMoreKinds">;
 
 const images = new Map<number, DiskImage>();
 
 export async function baseImage(size: Size): Promise<DiskImage> {
-  const key = 100 * Number(size.hasAgents) + 2 * size.clusters + Number(size.hasBeta);
+  const family = Number(size.hasAgents) + 2 * Number(size.hasMoreKinds);
+  const key = 100 * family + 2 * size.clusters + Number(size.hasBeta);
   const known = images.get(key);
   if (known !== undefined) return known;
   const made = await makeImage(size, imageSeed + key);
@@ -33,7 +34,9 @@ export async function baseImage(size: Size): Promise<DiskImage> {
 
 async function makeImage(size: Size, seed: number): Promise<DiskImage> {
   const names = clusterNames(size.clusters);
-  const system = await SimulatedSystem.start({ seed, trace: new Trace(), clusters: names });
+  const { hasMoreKinds } = size;
+  const trace = new Trace();
+  const system = await SimulatedSystem.start({ seed, trace, clusters: names, hasMoreKinds });
   await createNamespaces(system);
   const targets = tenants.flatMap((tenant) =>
     clustersOf(tenant, size).map((cluster) => ({ tenant, cluster })),

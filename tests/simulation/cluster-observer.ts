@@ -3,7 +3,7 @@
  * control plane says of it.
  */
 import type { KubernetesObject, Resource } from "@kcp-ts/sdk";
-import { daemonSets, deployments, jobs, pods, statefulSets } from "@kcp-ts/sdk/kinds";
+import { cronJobs, daemonSets, deployments, jobs, pods, statefulSets } from "@kcp-ts/sdk/kinds";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import type { TenantName, WorkloadKind } from "./scenario.ts";
 
@@ -27,6 +27,8 @@ export interface ObservedWorkload {
   /** The Pods that it asks for. */
   readonly pods: number;
   readonly isTerminating: boolean;
+  /** Whether it is a CronJob that is not suspended. */
+  readonly isScheduling: boolean;
 }
 
 const watchedKinds: readonly [WorkloadKind, Resource<KubernetesObject>][] = [
@@ -34,6 +36,11 @@ const watchedKinds: readonly [WorkloadKind, Resource<KubernetesObject>][] = [
   ["StatefulSet", statefulSets as unknown as Resource<KubernetesObject>],
   ["DaemonSet", daemonSets as unknown as Resource<KubernetesObject>],
   ["Job", jobs as unknown as Resource<KubernetesObject>],
+];
+
+const moreWatchedKinds: typeof watchedKinds = [
+  ...watchedKinds,
+  ["CronJob", cronJobs as unknown as Resource<KubernetesObject>],
 ];
 
 interface PodShape extends KubernetesObject {
@@ -48,6 +55,7 @@ interface WorkloadShape extends KubernetesObject {
     readonly replicas?: number;
     readonly parallelism?: number;
     readonly completions?: number;
+    readonly suspend?: boolean;
   };
   readonly status?: { readonly succeeded?: number };
 }
@@ -64,9 +72,9 @@ export class ClusterObserver {
   }
 
   /** Watches until the system ends. */
-  start(): void {
+  start(hasMoreKinds: boolean): void {
     void this.#follow(pods as unknown as Resource<KubernetesObject>, this.pods, podOf);
-    for (const [kind, resource] of watchedKinds)
+    for (const [kind, resource] of hasMoreKinds ? moreWatchedKinds : watchedKinds)
       void this.#follow(resource, this.workloads, (object) => workloadOf(kind, object));
   }
 
@@ -115,11 +123,14 @@ function workloadOf(kind: WorkloadKind, object: KubernetesObject): ObservedWorkl
   const owner = ownerOf(object);
   if (owner === undefined) return undefined;
   const isTerminating = object.metadata.deletionTimestamp !== undefined;
-  return { ...owner, kind, pods: podsAskedFor(kind, object as WorkloadShape), isTerminating };
+  const shape = object as WorkloadShape;
+  const isScheduling = kind === "CronJob" && shape.spec?.suspend !== true;
+  return { ...owner, kind, pods: podsAskedFor(kind, shape), isTerminating, isScheduling };
 }
 
 function podsAskedFor(kind: WorkloadKind, { spec, status }: WorkloadShape): number {
   if (kind === "DaemonSet") return 1;
+  if (kind === "CronJob") return 0;
   if (kind !== "Job") return spec?.replicas ?? 1;
   const { parallelism = 1, completions = parallelism } = spec ?? {};
   return Math.min(parallelism, completions - (status?.succeeded ?? 0));

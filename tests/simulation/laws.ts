@@ -28,6 +28,17 @@ export function podsOf(
   return found;
 }
 
+/** The clusters in which a CronJob is not suspended. */
+export function schedulersOf(system: SimulatedSystem, { tenant, name }: WantedWorkload): string[] {
+  const clusters = [...system.clusters.values()].filter(({ observer }) =>
+    [...observer.workloads.values()].some(
+      (one) =>
+        one.tenant === tenant && one.workload === name && one.isScheduling && !one.isTerminating,
+    ),
+  );
+  return clusters.map((cluster) => cluster.name);
+}
+
 export function readyPods(system: SimulatedSystem, workload: WantedWorkload): number {
   return podsOf(system, workload).filter(
     ([, { isReady, isTerminating }]) => isReady && !isTerminating,
@@ -40,6 +51,8 @@ export class StepLaws {
   readonly #model: Model;
   /** While a cluster loses Pods, nothing is said of availability. */
   isLosing = false;
+  /** Replicas whose disruption is blocked, by workload and cluster, once the cluster has them. */
+  readonly #blocked = new Map<string, { readonly replicas: number; isThere: boolean }>();
   /** The Pods that a cluster is asked to run, when it was last within its limit or given one. */
   readonly #assigned = new Map<string, number>();
 
@@ -53,6 +66,7 @@ export class StepLaws {
       this.#checkAvailability(workload);
       this.#checkAtMostOne(workload);
       this.#checkOrdinals(workload);
+      this.#checkBlocks(workload);
     }
     this.#checkLimits();
     this.#checkTenants();
@@ -62,10 +76,14 @@ export class StepLaws {
   #checkAvailability(workload: WantedWorkload): void {
     const { kind, isStopBeforeStart } = workload;
     const isOrdinal = kind === "StatefulSet";
-    if ((kind !== "Deployment" && !isOrdinal) || isStopBeforeStart || this.isLosing) return;
+    const isCounted = kind === "Deployment" || kind === "Pod" || isOrdinal;
+    if (!isCounted || isStopBeforeStart || this.isLosing) return;
+    const { pods = 0, podsMost = 0 } = this.#model.locationLimits.get(workload.tenant) ?? {};
+    // What a lowered limit does not allow has no replacement where it has to leave.
+    if (pods < podsMost) workload.floor = 0;
     const ready = readyPods(this.#system, workload);
     // An ordinal stops before it starts elsewhere, and its successor waits for it.
-    if (ready < workload.floor - (isOrdinal ? 1 : 0))
+    if (ready < workload.floor - Math.max(isOrdinal ? 1 : 0, workload.unavailableMax))
       throw new BrokenLaw(
         "availability",
         `${ready} replicas of ${workload.name} are ready, and ${workload.floor} were: ${where(this.#system, workload)}`,
@@ -78,9 +96,11 @@ export class StepLaws {
   #checkAtMostOne(workload: WantedWorkload): void {
     if (!workload.isStopBeforeStart || workload.replicas !== 1) return;
     const clusters = new Set(
-      podsOf(this.#system, workload)
-        .filter(([, { hasEnded }]) => !hasEnded)
-        .map(([cluster]) => cluster),
+      workload.kind === "CronJob"
+        ? schedulersOf(this.#system, workload)
+        : podsOf(this.#system, workload)
+            .filter(([, { hasEnded }]) => !hasEnded)
+            .map(([cluster]) => cluster),
     );
     if (clusters.size > 1)
       throw new BrokenLaw(
@@ -99,6 +119,36 @@ export class StepLaws {
       if (other !== undefined && other !== cluster)
         throw new BrokenLaw("at most one", `${name} runs in ${other} and ${cluster}`);
       places.set(name, cluster);
+    }
+  }
+
+  /** While its disruption is blocked, a cluster's share of a workload is not taken away. */
+  #checkBlocks({ tenant, name }: WantedWorkload): void {
+    for (const { name: cluster, observer } of this.#system.clusters.values()) {
+      const blocked = this.#blocked.get(`${tenant}/${name}/${cluster}`);
+      if (blocked === undefined) continue;
+      let assigned = 0;
+      for (const one of observer.workloads.values())
+        if (one.tenant === tenant && one.workload === name && !one.isTerminating)
+          assigned += one.pods;
+      if (assigned >= blocked.replicas) blocked.isThere = true;
+      else if (blocked.isThere)
+        throw new BrokenLaw(
+          "a block holds",
+          `${cluster} is asked to run ${assigned} Pods of ${name}, and the disruption of ${blocked.replicas} is blocked`,
+        );
+    }
+  }
+
+  block(tenant: string, name: string, cluster: string, replicas: number): void {
+    this.#blocked.set(`${tenant}/${name}/${cluster}`, { replicas, isThere: false });
+  }
+
+  /** Users, or the loss of a cluster, take away what a block would keep. */
+  unblock(isMeant: (tenant: string, name: string, cluster: string) => boolean): void {
+    for (const key of this.#blocked.keys()) {
+      const [tenant = "", name = "", cluster = ""] = key.split("/");
+      if (isMeant(tenant, name, cluster)) this.#blocked.delete(key);
     }
   }
 

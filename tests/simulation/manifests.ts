@@ -1,6 +1,6 @@
 /** The objects that users of a system create. */
 import type { KubernetesObject, ObjectInput, Resource } from "@kcp-ts/sdk";
-import { daemonSets, deployments, jobs, statefulSets } from "@kcp-ts/sdk/kinds";
+import { cronJobs, daemonSets, deployments, jobs, pods, statefulSets } from "@kcp-ts/sdk/kinds";
 import { namespace } from "./base-image.ts";
 import { tenantLabel, workloadLabel } from "./cluster-observer.ts";
 import type { Step, WorkloadKind } from "./scenario.ts";
@@ -12,6 +12,8 @@ export const resourceOfKind: Readonly<Record<WorkloadKind, AnyResource>> = {
   StatefulSet: statefulSets as unknown as AnyResource,
   DaemonSet: daemonSets as unknown as AnyResource,
   Job: jobs as unknown as AnyResource,
+  Pod: pods as unknown as AnyResource,
+  CronJob: cronJobs as unknown as AnyResource,
 };
 
 /** In the Pod template: when it was edited last. */
@@ -57,6 +59,14 @@ export function manifestOf(
       ...(hasVolume === true ? { volumeClaimTemplates: claims } : {}),
     },
     DaemonSet: { selector, template },
+    Pod: template.spec,
+    // It runs nothing while a scenario lasts: the laws are about where its schedule is.
+    CronJob: {
+      schedule: "0 0 1 1 *",
+      jobTemplate: {
+        spec: { template: { ...template, spec: { ...template.spec, restartPolicy: "Never" } } },
+      },
+    },
     Job: {
       parallelism: replicas,
       completions: replicas,

@@ -17,6 +17,8 @@ export interface WantedWorkload {
   isBroken: boolean;
   /** Since when its moves and roll-outs are paused. */
   pausedSinceMs: number | undefined;
+  /** The most replicas that its author let be unavailable. */
+  unavailableMax: number;
 }
 
 export interface WantedTarget {
@@ -37,6 +39,11 @@ export class Model {
   /** Workloads with a Placement of their own. */
   readonly placed = new Set<string>();
   readonly quotas = new Map<TenantName, number>();
+  /** The limits of the tenants' Locations: the one in force, and the largest there was. */
+  readonly locationLimits = new Map<
+    TenantName,
+    { readonly pods: number; readonly podsMost: number }
+  >();
 
   register(tenant: TenantName, cluster: string): void {
     this.targets.set(workloadKey(tenant, cluster), {

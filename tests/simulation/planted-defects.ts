@@ -140,14 +140,19 @@ export const plantedDefects = {
   "ignored pause": {
     law: "a pause holds",
     seed: 853,
-    async loopback(request, send) {
-      const response = await send(request);
-      if (request.method !== "GET" || !/\/apis\/apps\//.test(request.path)) return response;
-      const hidden = (text: string) =>
-        text.replaceAll('"workload.kcp.io/paused":"true"', '"a":"b"');
-      if (/[?&]watch=/.test(request.path)) return changedStream(response, hidden);
-      return { ...response, body: responseBody(hidden(await response.body.text())) };
-    },
+    loopback: hiding(/\/apis\/apps\//, '"workload.kcp.io/paused":"true"', '"a":"b"'),
+  },
+  /** The coordinators do not see that the disruption of a per-cluster object is blocked. */
+  "ignored block": {
+    law: "a block holds",
+    seed: 82,
+    loopback: hiding(/\/apis\/apps\//, '"finalizers.workload.kcp.io/', '"hidden.example.com/'),
+  },
+  /** The scheduler does not see the limit of a Location. */
+  "ignored limit": {
+    law: "limits",
+    seed: 132,
+    loopback: hiding(/\/locations/, '"resourceLimits":', '"hidden":'),
   },
   /** The connection of a SyncTarget is that of another cluster. */
   "mixed up connection": {
@@ -158,6 +163,17 @@ export const plantedDefects = {
 } as const satisfies Readonly<Record<string, PlantedDefect>>;
 
 export type DefectName = keyof typeof plantedDefects;
+
+/** Replaces a text in what is read. */
+function hiding(path: RegExp, text: string, by: string): Tamper {
+  return async (request, send) => {
+    const response = await send(request);
+    if (request.method !== "GET" || !path.test(request.path)) return response;
+    const hidden = (from: string) => from.replaceAll(text, by);
+    if (/[?&]watch=/.test(request.path)) return changedStream(response, hidden);
+    return { ...response, body: responseBody(hidden(await response.body.text())) };
+  };
+}
 
 /** Changes the status that requests to a path write. */
 function changing(path: RegExp, change: (status: JsonObject) => JsonObject): Tamper {

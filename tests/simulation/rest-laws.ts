@@ -5,7 +5,7 @@ import { events } from "@kcp-ts/sdk/kinds";
 import { namespace } from "./base-image.ts";
 import { ownerOf } from "./cluster-observer.ts";
 import { WriteLog } from "./converge.ts";
-import { BrokenLaw, podsOf, readyPods, where } from "./laws.ts";
+import { BrokenLaw, podsOf, readyPods, schedulersOf, where } from "./laws.ts";
 import { resourceOfKind } from "./manifests.ts";
 import { type Model, type WantedWorkload, workloadKey } from "./model.ts";
 import type { ReplicaHistory } from "./replica-history.ts";
@@ -45,8 +45,10 @@ export async function checkRestLaws(
     checkTargets(system, model, view);
     checkPerClusterObjects(model, view);
     for (const workload of model.workloads.values())
-      if (workload.tenant === tenant && workload.kind === "Deployment")
-        checkDeployment(system, model, workload, view);
+      if (workload.tenant !== tenant) continue;
+      else if (workload.kind === "Deployment") checkDeployment(system, model, workload, view);
+      else checkSingle(system, model, workload, view);
+    checkLocation(system, model, view);
     checkEvents(view, history);
   }
 }
@@ -59,7 +61,7 @@ async function readView(system: SimulatedSystem, tenant: TenantName): Promise<Te
       .resource(resourceOfKind.Deployment)
       .list({ namespace })
       .then(({ items }) => items as readonly Placed[])
-      // Without a cluster that serves the kind, nobody serves it.
+      // Without a cluster that serves the kind, the control plane does not serve it.
       .catch(() => []),
     events: (await client.resource(events).list({ namespace })).items,
   }));
@@ -207,6 +209,7 @@ function checkDeployment(
   if (
     isFree &&
     !isKept &&
+    !model.locationLimits.has(tenant) &&
     !model.quotas.has(tenant) &&
     ready !== replicas &&
     !model.placed.has(workloadKey(tenant, name))
@@ -215,6 +218,63 @@ function checkDeployment(
       "settles",
       `${ready} of ${replicas} replicas of ${name} are ready at rest: ${where(system, workload)}; Scheduled: ${JSON.stringify(scheduled)}`,
     );
+}
+
+/** A Pod runs, and a CronJob has its schedule, in one cluster. */
+function checkSingle(
+  system: SimulatedSystem,
+  model: Model,
+  workload: WantedWorkload,
+  { targets, tenant }: TenantView,
+): void {
+  const { name, kind } = workload;
+  if (kind !== "Pod" && kind !== "CronJob") return;
+  const places = kind === "CronJob" ? schedulersOf(system, workload) : podPlaces(system, workload);
+  const isFree = targets.some(({ metadata }) => isOpen(model, tenant, metadata.name));
+  const isLimited = model.locationLimits.has(tenant) || model.placed.has(workloadKey(tenant, name));
+  const isRight = places.length === 1 || (places.length === 0 && (isLimited || !isFree));
+  if (isRight) return;
+  throw new BrokenLaw("settles", `${kind} ${name} is in "${places.join()}" at rest`);
+}
+
+function podPlaces(system: SimulatedSystem, workload: WantedWorkload): string[] {
+  return podsOf(system, workload).map(([cluster]) => cluster);
+}
+
+/** A Location has no more Pods than it ever allowed, and nothing waits that it would allow. */
+function checkLocation(
+  system: SimulatedSystem,
+  model: Model,
+  { tenant, targets, deployments }: TenantView,
+): void {
+  const limit = model.locationLimits.get(tenant);
+  if (limit === undefined) return;
+  let assigned = 0;
+  for (const { observer } of system.clusters.values()) {
+    for (const one of observer.workloads.values()) if (one.tenant === tenant) assigned += one.pods;
+    for (const pod of observer.pods.values())
+      if (pod.tenant === tenant && model.workload(tenant, pod.workload)?.kind === "Pod") assigned++;
+  }
+  if (assigned > limit.podsMost)
+    throw new BrokenLaw(
+      "limits",
+      `${assigned} Pods of ${tenant} are assigned, and its Location never allowed more than ${limit.podsMost}`,
+    );
+  const isFree = targets.some(({ metadata }) => isOpen(model, tenant, metadata.name));
+  // What a Job reserves beside the Pods that it still has to run is not known here.
+  const hasJobs = [...model.workloads.values()].some(
+    (one) => one.tenant === tenant && one.kind === "Job",
+  );
+  if (!isFree || hasJobs || model.quotas.has(tenant) || assigned >= limit.pods) return;
+  for (const { metadata, status } of deployments) {
+    const scheduled = status?.conditions?.find(({ type }) => type === "Scheduled");
+    if (scheduled?.status !== "False" || model.placed.has(workloadKey(tenant, metadata.name)))
+      continue;
+    throw new BrokenLaw(
+      "settles",
+      `${metadata.name} waits ("${scheduled.message}"), ${assigned} of ${limit.pods} Pods are assigned, and a cluster is open`,
+    );
+  }
 }
 
 /** An Event that tells of a number tells of one that was stored. */
@@ -239,8 +299,11 @@ function checkEvents(view: TenantView, history: ReplicaHistory): void {
   }
 }
 
-/** Requests in a minute of a system at rest, for each cluster: probes and new watches. */
-const requestsPerMinuteMax = 90;
+/**
+ * Requests in a minute of a system at rest, for each cluster and each kind that is synced: probes,
+ * new watches, and lists of what a blocked drain waits for.
+ */
+const requestsPerMinuteMax = 12;
 /** An agent without a tunnel renews the Lease of its SyncTarget every two seconds. */
 const renewalsPerMinuteMax = 31;
 
@@ -270,7 +333,8 @@ export async function checkStable(system: SimulatedSystem, forMs: number): Promi
     else if (count > renewalsPerMinuteMax * minutes)
       throw new BrokenLaw("rests", `${count} x ${what} in ${forMs / 1000} s at rest`);
   }
-  if (total > requestsPerMinuteMax * system.clusters.size * minutes) {
+  const shares = system.clusters.size * system.syncedResources.length;
+  if (total > requestsPerMinuteMax * shares * minutes) {
     const top = [...requests].sort(([, a], [, b]) => b - a).slice(0, 4);
     throw new BrokenLaw(
       "rests",

@@ -1,5 +1,5 @@
 /** Plays a scenario in a system, and checks the laws: at every moment, and when it has settled. */
-import { placements, syncTargets } from "@kcp-ts/multicluster";
+import { locations, placements, syncTargets } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import { pods, resourceQuotas } from "@kcp-ts/sdk/kinds";
 import {
@@ -13,7 +13,7 @@ import {
 import { converge } from "./converge.ts";
 import { BrokenLaw, StepLaws } from "./laws.ts";
 import { editedAtAnnotation, manifestOf, resourceOfKind } from "./manifests.ts";
-import { Model, workloadKey } from "./model.ts";
+import { Model, type WantedWorkload, workloadKey } from "./model.ts";
 import { PauseLaw } from "./pause-law.ts";
 import { checkDrain, expectDrain } from "./plans.ts";
 import type { PlantedDefect } from "./planted-defects.ts";
@@ -57,10 +57,11 @@ export async function runScenario(
   trace: Trace,
   defect?: PlantedDefect,
 ): Promise<ScenarioResult> {
-  const { seed, stopDelayMs, isFresh } = scenario;
+  const { seed, stopDelayMs, isFresh, hasMoreKinds } = scenario;
   const image = isFresh ? undefined : await baseImage(scenario);
   const clusters = clusterNames(scenario.clusters);
-  const system = await SimulatedSystem.start({ seed, trace, clusters, image, stopDelayMs, defect });
+  const how = { stopDelayMs, defect, hasMoreKinds };
+  const system = await SimulatedSystem.start({ seed, trace, clusters, image, ...how });
   if (isFresh) await createNamespaces(system);
   const run = new ScenarioRun(system, scenario);
   let broken: BrokenLaw | undefined;
@@ -87,6 +88,7 @@ class ScenarioRun {
   readonly #model = new Model();
   readonly #laws: StepLaws;
   readonly #history: ReplicaHistory;
+  readonly #blocks: Omit<Extract<Step, { readonly do: "block" }>, "do" | "isBlocked">[] = [];
   #broken: unknown;
   /** Whether the next request is the first after the clusters became Ready. */
   #isFirstUse = false;
@@ -125,8 +127,10 @@ class ScenarioRun {
     this.#throwIfBroken();
   }
 
-  /** Authors end pauses, and mend templates that fail. */
+  /** Authors end pauses, and mend templates that fail; nothing blocks disruptions any more. */
   async #resume(): Promise<void> {
+    for (const block of this.#blocks)
+      await this.#request({ do: "block", ...block, isBlocked: false });
     for (const { tenant, name, isBroken, pausedSinceMs } of [...this.#model.workloads.values()]) {
       const annotation = "workload.kcp.io/paused";
       if (pausedSinceMs !== undefined)
@@ -179,6 +183,7 @@ class ScenarioRun {
         break;
       case "cut":
         system.cut(step.cluster, step.forMs);
+        this.#laws.unblock((_tenant, _name, cluster) => cluster === step.cluster);
         break;
       case "network":
         system.setQuality(this.#qualityOf(step.quality));
@@ -264,7 +269,7 @@ class ScenarioRun {
     >,
   ): Promise<void> {
     const { tenant } = step;
-    // A user who is told that the disk is full asks again when it has room.
+    // A user asks again when the disk that was full has room.
     while (this.#system.isDiskFull) await this.#system.loop.run(1000);
     // The wish counts from its request on: a response may be lost.
     this.#wish(step);
@@ -282,12 +287,17 @@ class ScenarioRun {
       await this.#system.loop.until(this.#system.startAgent(tenant, step.cluster));
   }
 
+  #unblock(of: { readonly tenant: string; readonly name: string }): void {
+    this.#laws.unblock((tenant, name) => tenant === of.tenant && name === of.name);
+  }
+
   #wish(step: Step): void {
     const model = this.#model;
     switch (step.do) {
       case "scale": {
         const workload = model.workload(step.tenant, step.name);
         if (workload === undefined) return;
+        this.#unblock(step);
         if (workload.kind === "Deployment" || workload.kind === "StatefulSet") {
           workload.replicas = step.replicas;
           workload.floor = Math.min(workload.floor, step.replicas);
@@ -307,6 +317,11 @@ class ScenarioRun {
         const workload = model.workload(step.tenant, step.name);
         if (workload !== undefined && isPause(step) && step.value === null)
           workload.pausedSinceMs = undefined;
+        if (workload !== undefined && step.annotation === "workload.kcp.io/max-unavailable")
+          workload.unavailableMax = Math.max(
+            workload.unavailableMax,
+            Math.ceil(workload.replicas / 3),
+          );
         break;
       }
       case "edit-copy": {
@@ -315,9 +330,14 @@ class ScenarioRun {
         // What a user takes away comes back, and nothing is said of when.
         workload.isRollingOut = true;
         workload.floor = 0;
+        this.#unblock(step);
         break;
       }
+      case "block":
+        if (!step.isBlocked) this.#unblock(step);
+        break;
       case "delete": {
+        this.#unblock(step);
         model.workloads.delete(workloadKey(step.tenant, step.name));
         model.deletedWorkloads.add(workloadKey(step.tenant, step.name));
         break;
@@ -348,6 +368,7 @@ class ScenarioRun {
           isRollingOut: false,
           isBroken: false,
           pausedSinceMs: undefined,
+          unavailableMax: 0,
         });
         break;
       }
@@ -372,7 +393,7 @@ class ScenarioRun {
       case "annotate": {
         const { annotation, value } = step;
         const workload = model.workload(step.tenant, step.name);
-        if (workload === undefined || workload.kind === "Job") return;
+        if (workload === undefined || !isPaced(workload)) return;
         await this.#patchWorkload(client, step, {
           metadata: { annotations: { [annotation]: value } },
         });
@@ -382,8 +403,12 @@ class ScenarioRun {
       case "edit-copy":
         await this.#editCopy(step, client);
         break;
+      case "block":
+        await this.#block(step, client);
+        break;
       case "place":
       case "quota":
+      case "limit-location":
         await this.#sendPolicy(step, client);
         break;
       default:
@@ -393,7 +418,7 @@ class ScenarioRun {
 
   async #edit(step: Extract<Step, { readonly do: "edit" }>, client: Client): Promise<void> {
     const workload = this.#model.workload(step.tenant, step.name);
-    if (workload === undefined || workload.kind === "Job") return;
+    if (workload === undefined || !isPaced(workload)) return;
     const isBroken = step.isBroken === true;
     // A StatefulSet keeps a Pod that fails, whatever its template says then.
     if (isBroken && workload.kind !== "Deployment") return;
@@ -418,10 +443,38 @@ class ScenarioRun {
     else await resource.patch(copy, { type: "merge", patch: { spec: { replicas } } as never });
   }
 
-  async #sendPolicy(
-    step: Extract<Step, { readonly do: "place" | "quota" }>,
+  /** As a controller in the cluster does, by the annotation that every such controller may set. */
+  async #block(
+    { tenant, name, cluster, isBlocked }: Extract<Step, { readonly do: "block" }>,
     client: Client,
   ): Promise<void> {
+    if (isBlocked && this.#model.workload(tenant, name)?.kind !== "Deployment") return;
+    const value = isBlocked ? "traffic" : null;
+    const annotations = { [`finalizers.workload.kcp.io/${cluster}`]: value };
+    const copy = { name: `${name}--${cluster}`, namespace };
+    const { metadata, spec } = (await client
+      .resource(resourceOfKind.Deployment)
+      .patch(copy, { type: "merge", patch: { metadata: { annotations } } as never })) as {
+      readonly metadata: { readonly deletionTimestamp?: string };
+      readonly spec?: { readonly replicas?: number };
+    };
+    if (!isBlocked || metadata.deletionTimestamp !== undefined) return;
+    this.#blocks.push({ tenant, name, cluster });
+    this.#laws.block(tenant, name, cluster, spec?.replicas ?? 0);
+  }
+
+  async #sendPolicy(
+    step: Extract<Step, { readonly do: "place" | "quota" | "limit-location" }>,
+    client: Client,
+  ): Promise<void> {
+    if (step.do === "limit-location") {
+      const { tenant, pods } = step;
+      const patch = { spec: { resourceLimits: { pods } } } as never;
+      await client.resource(locations).patch({ name: "default" }, { type: "merge", patch });
+      const { podsMost = 0 } = this.#model.locationLimits.get(tenant) ?? {};
+      this.#model.locationLimits.set(tenant, { pods, podsMost: Math.max(pods, podsMost) });
+      return;
+    }
     if (step.do === "place") {
       const { name, weights } = step;
       const spec = {
@@ -477,6 +530,7 @@ class ScenarioRun {
         target.isDrained = true;
         break;
       case "narrow":
+        this.#laws.unblock((of, _name, at) => of === tenant && at === cluster);
         await patch({ resources: ["configmaps"] });
         target.isNarrow = true;
         break;
@@ -486,6 +540,7 @@ class ScenarioRun {
         await patch({ resourceLimits: step.pods === undefined ? null : { pods: step.pods } });
         break;
       case "delete-target":
+        this.#laws.unblock((of, _name, at) => of === tenant && at === cluster);
         await resource.delete({ name: cluster });
         target.deletedAtMs = this.#system.nowMs;
         break;
@@ -502,6 +557,11 @@ class ScenarioRun {
     const resource = client.resource(resourceOfKind[workload.kind]);
     await resource.patch({ name, namespace }, { type: "merge", patch: patch as never });
   }
+}
+
+/** Whether its author edits the template, and paces what follows. */
+function isPaced({ kind }: WantedWorkload): boolean {
+  return kind !== "Job" && kind !== "Pod" && kind !== "CronJob";
 }
 
 function isPause({ annotation }: Extract<Step, { readonly do: "annotate" }>): boolean {

@@ -7,7 +7,7 @@ import { SeededRandom } from "@kcp-ts/testkit";
 
 export type TenantName = "alpha" | "beta";
 
-export type WorkloadKind = "Deployment" | "StatefulSet" | "Job" | "DaemonSet";
+export type WorkloadKind = "Deployment" | "StatefulSet" | "Job" | "DaemonSet" | "Pod" | "CronJob";
 
 export type Step =
   | {
@@ -50,6 +50,16 @@ export type Step =
       readonly cluster: string;
       readonly replicas: number | undefined;
     }
+  /** Something in a cluster blocks the disruption of a per-cluster object, or ends that. */
+  | {
+      readonly do: "block";
+      readonly tenant: TenantName;
+      readonly name: string;
+      readonly cluster: string;
+      readonly isBlocked: boolean;
+    }
+  /** How many Pods the tenant may have in all clusters of its Location. */
+  | { readonly do: "limit-location"; readonly tenant: TenantName; readonly pods: number }
   | { readonly do: "delete"; readonly tenant: TenantName; readonly name: string }
   | {
       readonly do: "place";
@@ -100,7 +110,10 @@ export type Step =
   /** Runs until nothing changes. */
   | { readonly do: "settle" };
 
-export type PacingAnnotation = "workload.kcp.io/paused" | "workload.kcp.io/max-surge";
+export type PacingAnnotation =
+  | "workload.kcp.io/paused"
+  | "workload.kcp.io/max-surge"
+  | "workload.kcp.io/max-unavailable";
 
 export interface ScenarioStep {
   readonly waitMs: number;
@@ -116,6 +129,8 @@ export interface Scenario {
   readonly isFresh: boolean;
   /** Whether agents in the clusters sync them (Pull mode), and not the control plane. */
   readonly hasAgents: boolean;
+  /** Whether there are Pods and CronJobs, limits of Locations and blocked disruptions. */
+  readonly hasMoreKinds: boolean;
   /** How long a Pod takes to end. */
   readonly stopDelayMs: number;
   /** How long nothing may be written when all has settled. */
@@ -153,6 +168,7 @@ export function drawScenario(seed: number): Scenario {
   const draft = new ScenarioDraft(random, size);
   // By their last digit, so that the other seeds keep their histories.
   const [hasAgents, hasAuthors] = [seed % 10 === 7, seed % 10 === 3 || seed % 10 === 8];
+  const hasMoreKinds = seed % 10 === 2;
   const isFresh = family < 0.03;
   const isFull = !isFresh && family < 0.15;
   if (isFresh) draft.beginFresh();
@@ -163,6 +179,7 @@ export function drawScenario(seed: number): Scenario {
   addMachineFault(draft.steps, ofMachine);
   if (hasAgents) draft.addAgentFaults(new SeededRandom(seed ^ 0x6167_656e));
   if (hasAuthors) draft.addAuthors(new SeededRandom(seed ^ 0x6175_7468));
+  if (hasMoreKinds) draft.addMoreKinds(new SeededRandom(seed ^ 0x6d6f_7265));
   // Without latency, everything of a registration happens at once.
   if (isFresh && ofMachine.chance(0.7))
     draft.steps.unshift({ waitMs: 0, step: { do: "network", quality: "slow" } });
@@ -171,6 +188,7 @@ export function drawScenario(seed: number): Scenario {
     ...size,
     isFresh,
     hasAgents,
+    hasMoreKinds,
     stopDelayMs: random.pick([500, 500, 500, 5000, 400_000]),
     stableMs: random.chance(0.02) ? 3_600_000 : 60_000,
     steps: draft.steps,
@@ -279,6 +297,57 @@ class ScenarioDraft {
       ];
       this.#insert(random, random.pick(draws as [Step, ...Step[]]));
     }
+  }
+
+  /** Pods and CronJobs, a limit over all clusters from the start, and blocked disruptions. */
+  addMoreKinds(random: SeededRandom): void {
+    const tenant = "alpha";
+    const pods = () => 2 + random.integer(14);
+    const isLimited = random.chance(0.6);
+    for (const kind of ["Pod", "CronJob"] as const) {
+      if (random.chance(0.3)) continue;
+      const name = kind.toLowerCase();
+      const isStopBeforeStart = kind === "CronJob" && random.chance(0.5);
+      this.#insert(random, { do: "create", tenant, kind, name, replicas: 1, isStopBeforeStart });
+    }
+    for (let count = 2 + random.integer(5); count > 0; count--) {
+      const { tenant: of, name } = random.pick(this.#names as [WorkloadName, ...WorkloadName[]]);
+      const cluster = random.pick(clustersOf(of, this.#size) as [string, ...string[]]);
+      const annotation = "workload.kcp.io/max-unavailable";
+      const value = random.pick(["1", "30%"]);
+      const draws: readonly Step[] = [
+        { do: "annotate", tenant: of, name, annotation, value },
+        { do: "drain", tenant: of, cluster },
+        ...(isLimited ? [{ do: "limit-location", tenant, pods: pods() } as const] : []),
+      ];
+      this.#insert(random, random.pick(draws as [Step, ...Step[]]));
+    }
+    if (random.chance(0.7)) this.#addBlockedDrain(random);
+    if (isLimited) this.#begin({ do: "limit-location", tenant, pods: pods() });
+  }
+
+  /** A cluster is drained while the disruption of one of its Deployments is blocked. */
+  #addBlockedDrain(random: SeededRandom): void {
+    const [first, ...others] = this.steps.flatMap(({ step }, at) =>
+      step.do === "create" && step.kind === "Deployment" ? [{ ...step, at }] : [],
+    );
+    if (first === undefined) return;
+    const { tenant, name, at } = random.pick([first, ...others]);
+    const cluster = random.pick(clustersOf(tenant, this.#size) as [string, ...string[]]);
+    const block = { do: "block", tenant, name, cluster } as const;
+    this.steps.splice(
+      at + 1,
+      0,
+      { waitMs: 5000 + random.integer(15_000), step: { ...block, isBlocked: true } },
+      { waitMs: random.integer(2000), step: { do: "drain", tenant, cluster } },
+    );
+    this.#insert(random, { ...block, isBlocked: false });
+  }
+
+  /** Before the first workload is created. */
+  #begin(step: Step): void {
+    const first = this.steps.findIndex((one) => one.step.do === "create");
+    this.steps.splice(first, 0, { waitMs: 0, step });
   }
 
   /** After the first workload is created. */

@@ -28,6 +28,8 @@ export interface SimulatedSystemOptions {
   readonly clusters: readonly string[];
   /** How long a Pod takes to end. */
   readonly stopDelayMs?: number | undefined;
+  /** Whether CronJobs are synced, too. */
+  readonly hasMoreKinds?: boolean | undefined;
   /** What the disk of the control plane has at the start, and when that is. */
   readonly image?: DiskImage | undefined;
   /** A defect that the program gets in this system. */
@@ -93,9 +95,11 @@ export class SimulatedSystem {
   #crashPlan: (CrashPlan & { left: number }) | undefined;
 
   readonly #defect: PlantedDefect | undefined;
+  readonly #hasMoreKinds: boolean;
 
-  private constructor({ seed, trace, defect }: SimulatedSystemOptions) {
+  private constructor({ seed, trace, defect, hasMoreKinds }: SimulatedSystemOptions) {
     this.#defect = defect;
+    this.#hasMoreKinds = hasMoreKinds === true;
     this.#random = new SeededRandom(seed);
     this.trace = trace;
   }
@@ -113,6 +117,10 @@ export class SimulatedSystem {
     const starting = system.#startProcess();
     await system.loop.until(starting);
     return system;
+  }
+
+  get syncedResources(): readonly string[] {
+    return this.#hasMoreKinds ? [...syncedResources, "cronjobs.batch"] : syncedResources;
   }
 
   get nowMs(): number {
@@ -195,7 +203,7 @@ export class SimulatedSystem {
       loop: this.loop,
       random: this.#random.fork(),
       identity,
-      resources: syncedResources,
+      resources: this.syncedResources,
       upstream: toPlane.wrap(this.#transportToPlane(identity)),
       downstream: toCluster.wrap(withThinOpenApi(cluster.transport, cluster.generation)),
       links: [toPlane, toCluster],
@@ -302,7 +310,7 @@ export class SimulatedSystem {
       }),
     );
     const observer = new ClusterObserver(cluster, () => this.onClusterChange());
-    observer.start();
+    observer.start(this.#hasMoreKinds);
     this.clusters.set(name, { name, cluster, observer });
   }
 
@@ -319,7 +327,7 @@ export class SimulatedSystem {
       disk: this.#disk,
       random: this.#random.fork(),
       log: this.#log("plane"),
-      syncedResources,
+      syncedResources: this.syncedResources,
       transportTo: (server, owner) => this.#transportTo(server, owner),
       wrapLoopback: (transport) => tampered(transport, this.#defect?.loopback),
       link: (name) => this.#link(name),

@@ -210,7 +210,7 @@ async function heapOf(server: ServerProcess): Promise<number> {
   return heapBytes;
 }
 
-async function workers(
+export async function workers(
   atOnce: number,
   count: number,
   work: (i: number) => Promise<unknown>,

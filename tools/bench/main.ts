@@ -22,6 +22,7 @@ import { chooseGenerator } from "./load.ts";
 import { loopsRows } from "./loops-rows.ts";
 import { loadedMemoryRow, memoryRows } from "./memory-rows.ts";
 import { movesRows } from "./moves-rows.ts";
+import { nativeRows } from "./native-rows.ts";
 import { noisyTenantRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
 import { packageRows } from "./package-rows.ts";
@@ -91,6 +92,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("loops")) await loopsRows(bench);
   if (chosen.has("holds")) await holdRows(bench);
   if (chosen.has("crds")) await crdRows(bench);
+  if (chosen.has("natives")) await nativeRows(bench);
   if (chosen.has("workspaces")) await workspaceRows(bench);
   if (chosen.has("consumers")) await consumerRows(bench);
   if (chosen.has("informers")) await informerRows(bench);

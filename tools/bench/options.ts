@@ -47,6 +47,7 @@ export const groups = [
   "loops",
   "holds",
   "crds",
+  "natives",
   "workspaces",
   "consumers",
   "informers",

@@ -82,7 +82,7 @@ describe("prose of documents", () => {
       assert.deepEqual(longLines(texts.get(path) ?? ""), []);
     });
 
-  it("is told from tables, code and what cannot be broken", () => {
+  it("differs from tables, code and what cannot be broken", () => {
     const word = "x".repeat(101);
     const text = `| ${word} y |\n${word}\n- \`${word} y\`.\n\`\`\`\n${word} y\n\`\`\`\n`;
     assert.deepEqual(longLines(text), []);

@@ -55,7 +55,7 @@ describe("shell blocks of documents", () => {
     }
   });
 
-  it("are played by somebody", () => {
+  it("are played by a test", () => {
     for (const { by, source } of playing)
       assert.ok(
         documents.some((path) => isPlayedBy(source, path)),

@@ -38,6 +38,16 @@ const endless = "starts a server that runs until it is stopped; its flags are ch
  */
 export const unplayed: readonly Unplayed[] = [
   { document: "README.md", first: "npm ci && npm start", reason: installs },
+  {
+    document: "docs/guides/upgrades.md",
+    first: "kcp migrate-storage widgets.example.com --workspace root:team",
+    reason: "needs a definition; tests/integration/cli/migrate-storage.test.ts runs it",
+  },
+  {
+    document: "docs/guides/high-availability.md",
+    first: "kcp standby --of primary.kubeconfig --root-directory standby --secure-port 6444",
+    reason: endless,
+  },
   ...["npx kcp-ts start", "npm install --global kcp-ts"].map((first) => ({
     document: "docs/guides/install.md",
     first,
@@ -52,11 +62,6 @@ export const unplayed: readonly Unplayed[] = [
     document: "docs/guides/upgrades.md",
     first: "kubectl --context system:admin",
     reason: "tests/integration/backup/formats.test.ts reads the same object",
-  },
-  {
-    document: "docs/guides/upgrades.md",
-    first: "kubectl get websites --all-namespaces",
-    reason: "writes objects of the reader's",
   },
   {
     document: "docs/guides/install.md",

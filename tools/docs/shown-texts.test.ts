@@ -8,9 +8,10 @@ import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { encryptStorage } from "@kcp-ts/apiserver";
+import { encryptStorage, tracerOf } from "@kcp-ts/apiserver";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
+import { systemClock } from "@kcp-ts/machinery/base";
 import { RestMapper } from "@kcp-ts/sdk";
 import { apisV1alpha1ApiExports, workspaces } from "@kcp-ts/sdk/kinds";
 import { startSimulatedCluster } from "@kcp-ts/simulator";
@@ -26,7 +27,9 @@ const texts = await Promise.all(
 
 describe("manifests in documents", () => {
   /** Files of `kcp start`, which no server stores. */
-  const files = new Set(["AuthenticationConfiguration", "EncryptionConfiguration", "Policy"]);
+  const files = new Set([
+    ...["AuthenticationConfiguration", "EncryptionConfiguration", "TracingConfiguration", "Policy"],
+  ]);
 
   it("are taken by a server, every field of them known", async (t) => {
     const k = await startTestControlPlane({ controlLoops: false });
@@ -73,14 +76,30 @@ describe("manifests in documents", () => {
   });
 });
 
+const reversing = {
+  encrypt: async (key: Uint8Array) => ({ ciphertext: Buffer.from(key).reverse() }),
+  decrypt: async (key: Uint8Array) => Buffer.from(key).reverse(),
+};
+
 describe("files of kcp start in documents", () => {
+  const blocks = texts.flatMap(([path, text]) => codeBlocks(path, text, ["yaml"]));
+
+  it("a TracingConfiguration is read", () => {
+    const shown = blocks.filter(({ text }) => text.includes("kind: TracingConfiguration"));
+    assert.ok(shown.length > 0, "one is shown");
+    const log = { warn: () => undefined };
+    for (const { text } of shown) assert.ok(tracerOf(text, { clock: systemClock, log }));
+  });
+
   it("an EncryptionConfiguration is read", async () => {
-    const blocks = texts.flatMap(([path, text]) => codeBlocks(path, text, ["yaml"]));
     const shown = blocks.filter(({ text }) => text.includes("kind: EncryptionConfiguration"));
     assert.ok(shown.length > 0, "one is shown");
     const ignore = () => undefined;
     for (const { text, place } of shown) {
-      const settings = { config: text, log: { info: ignore, error: ignore } };
+      const log = { info: ignore, error: ignore };
+      // A plug-in is asked for a key at the start, and none listens here.
+      const keyServices = new Map([["vault", reversing]]);
+      const settings = { config: text, clock: systemClock, log, keyServices };
       await assert.doesNotReject(async () => {
         const storage = await encryptStorage(new MemoryStorage(), settings);
         await storage.close();

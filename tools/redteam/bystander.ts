@@ -132,7 +132,7 @@ export class Bystander {
         const { type, object } = JSON.parse(line) as WatchEvent;
         resourceVersion = object.metadata.resourceVersion ?? resourceVersion;
         if (type === "BOOKMARK" || !isOwn(object)) continue;
-        this.#changes.push(`${type} of ${path}: ${line.slice(0, 300)}`);
+        this.#changes.push(`${type} of ${path}: ${line.slice(0, 300)} … ${line.slice(-500)}`);
         if (type === "ERROR") return;
       }
     }

@@ -43,10 +43,49 @@ type Many = <Item>(item: (i: number) => Item, most?: number) => Item[];
 /** A part of a Pod's spec with up to that number of items. */
 function podPart(random: SeededRandom, size: number): object {
   const many: Many = (item, most = 19_000) => times(Math.min(size, most), item);
-  return random.pick([...containerParts(random, size, many), ...schedulingParts(many)] as [
-    () => object,
-    ...(() => object)[],
-  ])();
+  return random.pick([
+    ...containerParts(random, size, many),
+    ...schedulingParts(many),
+    ...comparedParts(many),
+  ] as [() => object, ...(() => object)[]])();
+}
+
+/** Two long lists whose items the rules compare. */
+function comparedParts(many: Many): (() => object)[] {
+  return [
+    () => ({
+      containers: many((i) => ({ name: `c${i}`, image: "i" }), 2200),
+      volumes: many((i) => ({ name: `v${i}`, emptyDir: {} }), 4000),
+    }),
+    () => ({
+      ...container({
+        volumeMounts: many((i) => ({ name: `v${i}`, mountPath: `/v${i}` }), 2000),
+        volumeDevices: many((i) => ({ name: `d${i}`, devicePath: `/d${i}` }), 2000),
+      }),
+      volumes: [
+        ...many((i) => ({ name: `v${i}`, emptyDir: {} }), 2000),
+        ...many((i) => ({ name: `d${i}`, persistentVolumeClaim: { claimName: "c" } }), 2000),
+      ],
+    }),
+    () => ({
+      ...container({ resources: { claims: many((i) => ({ name: "c", request: `r${i}` }), 6000) } }),
+      resourceClaims: [{ name: "c", resourceClaimName: "c" }],
+    }),
+    () => ({
+      ...container({}),
+      topologySpreadConstraints: [
+        {
+          maxSkew: 1,
+          topologyKey: "k",
+          whenUnsatisfiable: "DoNotSchedule",
+          labelSelector: {
+            matchExpressions: many((i) => ({ key: `e${i}`, operator: "Exists" }), 4000),
+          },
+          matchLabelKeys: many((i) => `m${i}`, 6000),
+        },
+      ],
+    }),
+  ];
 }
 
 function containerParts(random: SeededRandom, size: number, many: Many): (() => object)[] {
@@ -296,6 +335,9 @@ const makers: Readonly<Record<string, (random: SeededRandom) => object>> = {
   }),
   StorageClass: (random) => ({
     provisioner: "example.com/p",
+    allowedTopologies: times(anySize(random, 3000), (i) => ({
+      matchLabelExpressions: [{ key: `k${i}`, values: ["v"] }],
+    })),
     parameters: Object.fromEntries(times(anySize(random, 9000), (i) => [`k${i}`, "v"])),
   }),
 };

@@ -178,4 +178,27 @@ const types: Attack = {
   },
 };
 
-export const sharingAttacks: readonly Attack[] = [exports, cached, types];
+const defaults: Attack = {
+  name: "WorkspaceTypes with many default bindings, created and changed",
+  *steps({ random, workspace }) {
+    const all = "/apis/tenancy.kcp.io/v1alpha1/workspacetypes";
+    const path = random.pick(["", `root:${workspace}`]);
+    const count = anySize(random, 990);
+    const bindings = (from: number) =>
+      times(count, (i) => ({ ...(path === "" ? {} : { path }), export: `e${from + i}` }));
+    yield post(all, {
+      apiVersion: "tenancy.kcp.io/v1alpha1",
+      kind: "WorkspaceType",
+      metadata: { name: "defaults" },
+      spec: { defaultAPIBindings: bindings(0) },
+    });
+    for (const from of [0, 1, 0])
+      yield patch(`${all}/defaults`, "merge-patch+json", {
+        metadata: { annotations: { from: String(from) } },
+        spec: { defaultAPIBindings: bindings(from) },
+      });
+    yield get(all);
+  },
+};
+
+export const sharingAttacks: readonly Attack[] = [exports, cached, types, defaults];

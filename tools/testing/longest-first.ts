@@ -16,7 +16,6 @@ export const longFiles: readonly string[] = [
   "tests/integration/physical-clusters/volumes-ordinals",
   "tests/integration/cli/kubectl-kinds",
   "tests/scenarios/use-cases/simulated",
-  "packages/multicluster/src/coordination/cluster-set-histories",
   "tests/integration/physical-clusters/registration",
   "tests/integration/cli/kubectl",
   "tools/docs/code-blocks",
@@ -43,7 +42,6 @@ export const longFiles: readonly string[] = [
   "tests/integration/control-loops/election",
   "tests/integration/cli/kill",
   "tests/integration/cli/fenced-agent",
-  "packages/multicluster/src/coordination/cluster-set-invariants",
   "packages/apiserver/src/storage/etcd/etcd-failover",
   "packages/kcp-ts/src/examples",
 ];

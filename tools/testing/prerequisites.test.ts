@@ -108,7 +108,7 @@ describe("what tests need", () => {
     );
   });
 
-  it("is named when nobody may install it", async () => {
+  it("is named when it may not be installed", async () => {
     for (const machine of [{ present: ["apt-get"], isRoot: false }, { present: [] }]) {
       const { missing, commands } = await provide(machine);
       assert.deepEqual(commands, []);

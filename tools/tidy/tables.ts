@@ -147,7 +147,9 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     request: [],
     // What a turn of the event loop may do, for every room that spends of it.
     "event-loop": [],
-    storage: ["event-loop"],
+    // A gRPC client, for etcd and for KMS plug-ins: docs/adr/0098.
+    grpc: [],
+    storage: ["event-loop", "grpc"],
     metrics: [],
     http2: ["event-loop"],
     http: ["request", "event-loop", "http2"],
@@ -158,7 +160,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     audit: ["request", "metrics"],
     "stored-object": ["storage"],
     // Between what is stored and a backend: docs/adr/0087.
-    encryption: ["storage"],
+    encryption: ["storage", "grpc"],
     "watch-cache": ["request", "event-loop", "storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
     manifests: ["content"],
@@ -217,7 +219,10 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
       "metrics",
       "registry",
       "routing",
+      "tracing",
     ],
+    // OpenTelemetry: docs/adr/0100.
+    tracing: ["request"],
     content: ["request", "event-loop", "registry"],
     health: ["request", "content"],
     discovery: ["request", "content", "registry"],
@@ -236,10 +241,13 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
       "storage",
     ],
     backup: ["request", "storage"],
+    // A standby of the embedded store: docs/adr/0099.
+    replication: ["request", "storage", "backup"],
     routing: [
       "request",
       "content",
       "backup",
+      "replication",
       "discovery",
       "health",
       "metrics",
@@ -250,10 +258,12 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
   tenancy: {
     // Routes and connections of shards: docs/adr/0094.
     shards: [],
-    workspaces: ["shards"],
-    topology: ["workspaces"],
-    "api-sharing": ["workspaces", "topology", "shards"],
-    access: ["workspaces", "api-sharing"],
+    // Objects of other shards: docs/adr/0095.
+    replicas: [],
+    workspaces: ["replicas", "shards"],
+    topology: ["replicas", "workspaces"],
+    "api-sharing": ["replicas", "workspaces", "topology", "shards"],
+    access: ["replicas", "workspaces", "api-sharing"],
     mounts: [],
   },
   sdk: {
@@ -401,14 +411,15 @@ export const forbiddenArrows: readonly {
 ];
 
 /**
- * Sockets, and who may hold them. storage/etcd/grpc and the caller of webhooks are clients of their
+ * Sockets, and who may hold them. grpc and the caller of webhooks are clients of their
  * own.
  */
 export const socketModules = ["node:http", "node:https", "node:http2", "node:tls", "node:net"];
 export const socketFolders: Readonly<Record<string, readonly string[]>> = {
   apiserver: [
     "packages/apiserver/src/http/",
-    "packages/apiserver/src/storage/etcd/grpc/",
+    "packages/apiserver/src/grpc/",
+    "packages/apiserver/src/tracing/",
     "packages/apiserver/src/webhooks/",
   ],
   // Requests to workspaces that are served elsewhere are sent on, also to other shards.
@@ -420,7 +431,6 @@ export const subfolders = [
   "packages/apiserver/src/storage/memory",
   "packages/apiserver/src/storage/embedded",
   "packages/apiserver/src/storage/etcd",
-  "packages/apiserver/src/storage/etcd/grpc",
 ];
 
 /** Rooms without a door, each for a reason. */

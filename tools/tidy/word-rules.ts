@@ -1,10 +1,7 @@
 /** Rules about words: what other people read is written in the words of the field, see words.ts. */
 import { lineOf, type SourceFile } from "./source-file.ts";
 import type { SourceTree } from "./source-tree.ts";
-import { titleWordsAllowed } from "./word-ratchets.ts";
 import { forbiddenFields, forbiddenInNames, forbiddenReasons, forbiddenWords } from "./words.ts";
-
-type Ratchet = Readonly<Record<string, number>>;
 
 interface Finding {
   readonly path: string;
@@ -71,11 +68,11 @@ export function wordsInTexts(tree: SourceTree): string[] {
   return described(found);
 }
 
-export function wordsInTitles(tree: SourceTree, allowed = titleWordsAllowed): string[] {
+export function wordsInTitles(tree: SourceTree): string[] {
   const found = findings(tree, (file) =>
     inProse([...file.code.matchAll(title)].map((match) => titleAt(file, match))),
   );
-  return overRatchet(found, allowed);
+  return described(found);
 }
 
 /** The words of a name or a sentence, in lower case: `PodDoor` has two, and so has "a door". */
@@ -160,11 +157,4 @@ function findings(tree: SourceTree, find: (file: SourceFile) => Passage[]): Find
 
 function described(found: readonly Finding[]): string[] {
   return found.map(({ path, line, text }) => `${path}:${line}: ${text}`);
-}
-
-/** A listed file has as many findings as its line allows; every other file has none. */
-function overRatchet(found: readonly Finding[], allowed: Ratchet): string[] {
-  const counts = new Map<string, number>();
-  for (const { path } of found) counts.set(path, (counts.get(path) ?? 0) + 1);
-  return described(found.filter(({ path }) => (counts.get(path) ?? 0) > (allowed[path] ?? 0)));
 }

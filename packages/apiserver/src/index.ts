@@ -123,6 +123,14 @@ export {
   type VirtualResource,
 } from "./registry/index.ts";
 export {
+  claimPrimary,
+  type FollowedStore,
+  type LostPrimary,
+  type Primary,
+  replicationPath,
+  storeHeader,
+} from "./replication/index.ts";
+export {
   type ApiRequest,
   type ApiResponse,
   type HeaderRecord,
@@ -137,6 +145,7 @@ export { ApiServer, type ApiServerOptions } from "./server.ts";
 export type { ServerLog } from "./server-log.ts";
 export type { ServiceDecision, ServiceViews } from "./service-views.ts";
 export type { AuditWiringOptions, BackendObserver } from "./stages/index.ts";
+export { runStandby, type StandbyOptions, supersededServer } from "./standby-wiring.ts";
 export {
   type ConsoleConfiguration,
   type ConsoleOptions,
@@ -145,6 +154,7 @@ export {
 } from "./static-site/index.ts";
 export { ensureStoreFormat } from "./store-upkeep/index.ts";
 export { decodeObject } from "./stored-object/index.ts";
+export { tracerOf } from "./tracing-wiring.ts";
 export {
   cacheBytesOf,
   listenerLimitsOf,

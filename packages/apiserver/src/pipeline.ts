@@ -54,6 +54,7 @@ import {
   type ServiceScope,
   unresolvedCluster,
 } from "./request/request-scope.ts";
+import { runInTrace } from "./request/trace-context.ts";
 import { anonymousUser, isSystemMaster, type UserInfo } from "./request/user.ts";
 import { type PathDependencies, servePath } from "./routing/index.ts";
 import type { ServiceDecision, ServiceViews } from "./service-views.ts";
@@ -124,7 +125,7 @@ export const pipeline: readonly (readonly [
 export function requestHandler(
   dependencies: PipelineDependencies,
 ): (request: ApiRequest) => MaybePromise<ApiResponse> {
-  const { audit, inFlight, clock, site } = dependencies;
+  const { audit, inFlight, clock, site, tracer } = dependencies;
   const stages = pipeline.filter(([, , only]) => only !== "audit" || audit !== undefined);
   const ofWrites = stages.map(([, stage]) => stage);
   const ofReads = stages.filter(([, , only]) => only !== "writes").map(([, stage]) => stage);
@@ -135,7 +136,14 @@ export function requestHandler(
     const context = new RequestContext(request, clock);
     inFlight[context.isWrite ? "mutating" : "readOnly"]++;
     try {
-      const response = run(context, dependencies, context.isWrite ? ofWrites : ofReads, 0);
+      const needed = context.isWrite ? ofWrites : ofReads;
+      if (tracer !== undefined)
+        context.trace = tracer.begin(header(request.headers, "traceparent"));
+      const { trace } = context;
+      const response =
+        trace === undefined
+          ? run(context, dependencies, needed, 0)
+          : runInTrace(trace, () => run(context, dependencies, needed, 0));
       if (!(response instanceof Promise)) return finishResponse(context, response, dependencies);
       return withTimeout(context, response, dependencies);
     } catch (error) {

@@ -81,6 +81,7 @@ import {
   withCheckedStorage,
 } from "./store-upkeep/index.ts";
 import { SupervisedLoops } from "./supervised-loops.ts";
+import type { Tracer } from "./tracing/index.ts";
 import type { UnreadBudget, WatchCache, WatchCacheOptions } from "./watch-cache/index.ts";
 import { watchCacheOf } from "./watch-cache-wiring.ts";
 import { tenantDocuments, WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
@@ -97,6 +98,10 @@ export interface ApiServerOptions<Extension extends ServerExtension = ServerExte
   readonly storage: Storage;
   /** The same store, if it can be read as one snapshot: GET /backup serves it. */
   readonly snapshots?: SnapshotSource | undefined;
+  /** Traces requests, if they are to be; the server closes it. */
+  readonly tracer?: Tracer | undefined;
+  /** Called when a standby says that it has taken over. */
+  readonly onSuperseded?: ((by: string) => Promise<void>) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   /**
@@ -168,6 +173,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   #flowControlConfig: FlowControlConfigController | undefined;
   #isStarted = false;
   #isDraining = false;
+  readonly #draining = new AbortController();
 
   constructor(given: ApiServerOptions<Extension>) {
     const { damaged, ...options } = withCheckedStorage(given);
@@ -228,7 +234,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       metrics,
       log,
       inFlight: this.#inFlight,
-      snapshots: options.snapshots,
+      ...this.#operations(),
       site: options.site,
       onStoreUnavailable: storageFaultLogger(options),
       onError: (error, context) =>
@@ -238,6 +244,12 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     this.#here = here;
     const { forward } = this.#directory;
     this.handle = forward === undefined ? here : (request) => forward(request, here);
+  }
+
+  /** What the server has for its operator. */
+  #operations() {
+    const { snapshots, tracer, onSuperseded } = this.#options;
+    return { snapshots, tracer, onSuperseded, draining: this.#draining.signal };
   }
 
   #accessControl(registry: Registry, authenticator: ClusterAuthenticator): AccessControl {
@@ -414,6 +426,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   async drain(): Promise<void> {
     this.beginDraining();
     this.#watchCache.endWatches();
+    this.#draining.abort();
     if (this.#inFlight.readOnly + this.#inFlight.mutating === 0) return;
     await new Promise<void>((resolve) => {
       this.#inFlight.onIdle = resolve;
@@ -435,6 +448,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     await this.#customResources.stop();
     await this.#access.aggregation.stop();
     await this.#watchCache.close();
+    await this.#options.tracer?.close();
   }
 
   /** The admission plugins in the order in which they run; quotas run last. */

@@ -10,8 +10,10 @@ import { addDemo } from "./commands/demo.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addJoin } from "./commands/join.ts";
+import { addMigrateStorage } from "./commands/migrate-storage.ts";
 import { addRestore } from "./commands/restore.ts";
 import { addSim } from "./commands/sim.ts";
+import { addStandby } from "./commands/standby.ts";
 import { addStart } from "./commands/start.ts";
 import { addStatus } from "./commands/status.ts";
 import { addSyncer } from "./commands/syncer.ts";
@@ -23,11 +25,13 @@ import { runProgram } from "./run-program.ts";
 export const verbs = [
   addStart,
   addApiServer,
+  addStandby,
   addStatus,
   addDoctor,
   addJoin,
   addBackup,
   addRestore,
+  addMigrateStorage,
   addTestServer,
   addSim,
   addDemo,

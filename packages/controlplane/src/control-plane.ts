@@ -7,12 +7,15 @@ import { join, resolve } from "node:path";
 import {
   type ApiServer,
   cacheBytesOf,
+  claimPrimary,
   consoleOfServer,
   encryptStorage,
   ensureStoreFormat,
   Listener,
   listenerLimitsOf,
   type ServerLog,
+  supersededServer,
+  tracerOf,
   trafficOf,
 } from "@kcp-ts/apiserver";
 import { ensureDefaultNamespace } from "@kcp-ts/controllers";
@@ -54,6 +57,8 @@ export interface ControlPlane {
   /** The path of the admin kubeconfig, unless the battery `admin` is excluded. */
   readonly kubeconfigPath: string;
   readonly server: ApiServer;
+  /** Resolves with the address of a standby that has taken over: this server has to stop. */
+  readonly superseded: Promise<string>;
   /** An in-process client, without sockets; an administrator of the logical cluster root. */
   readonly client: Client;
   /**
@@ -75,13 +80,14 @@ export async function startControlPlane(
   const batteries = batteriesOf(options.batteriesIncluded);
   checkNames(options, log);
   await makeRootDirectory(rootDirectory);
+  await claimPrimary(rootDirectory, options);
   const started = new Started();
   try {
     const { entryBytesMax } = cacheBytesOf(options.traffic);
     const context = { rootDirectory, clock, log, entryBytesMax };
     const plain = await openStorage(options.storage, context);
     started.endsBy(() => plain.close());
-    const storage = await encrypted(plain, options, { log, ...extensions });
+    const storage = await encrypted(plain, options, { log, clock, ...extensions });
     started.endsBy(() => storage.close());
     if (options.storage.kind !== "memory") await ensureStoreFormat(storage, { clock });
     const composed = { log, clock, extensions, batteries };
@@ -98,10 +104,10 @@ export async function startControlPlane(
 async function encrypted(
   storage: OpenedStorage,
   { encryptionProviderConfig: path }: ControlPlaneOptions,
-  context: Pick<ControlPlaneContext, "log" | "keyServices">,
+  context: Pick<ControlPlaneContext, "log" | "keyServices"> & { readonly clock: Clock },
 ): Promise<OpenedStorage> {
-  if (path === undefined) return storage;
   const config = await readFlagFile("--encryption-provider-config", path);
+  if (config === undefined) return storage;
   return encryptStorage(storage, { config, ...context });
 }
 
@@ -126,16 +132,17 @@ async function compose(
 ): Promise<ControlPlane> {
   const { log, clock } = context;
   const { rootDirectory: directory } = options;
-  const kubeconfigPath = options.kubeconfigPath ?? join(directory, "admin.kubeconfig");
+  const { kubeconfigPath = join(directory, "admin.kubeconfig") } = options;
   const tokenStorePath = join(directory, ".admin-token-store");
-  const hostnames = hostnamesOf(options);
   const tls = await loadTls(options);
-  const certificates = await ensureServingCertificates({ directory, hostnames, clock });
+  const identity = { directory, hostnames: hostnamesOf(options), clock };
+  const certificates = await ensureServingCertificates(identity);
   const tokens = await tokensOf(context.batteries, { kubeconfigPath, tokenStorePath });
   const collectGarbage = garbageCollector();
   const metricSources = startProcessMetrics(options, started);
   const shards = await composeShards(options, { clock, serverCaPem: certificates.caPem });
-  const settings = { tokens, collectGarbage, metricSources, shards };
+  const { superseded, onSuperseded } = supersededServer(directory, log);
+  const settings = { tokens, collectGarbage, metricSources, onSuperseded, shards };
   const core = await composeCore(options, storage, context, settings);
   const { server } = core;
   started.endsBy(() => core.close());
@@ -158,9 +165,7 @@ async function compose(
   );
   await tls.follow(listener, core.files);
   const keeper = renewServingCertificates({
-    directory,
-    hostnames,
-    clock,
+    ...identity,
     current: certificates,
     onChange: (renewed) => {
       log.info({}, "the serving certificate was renewed");
@@ -175,18 +180,18 @@ async function compose(
   await server.bootstrap(externalUrl);
   const client = core.clientFor("root", processUser);
   if (options.isAlone === true) await ensureDefaultNamespace(client);
-  const contexts = options.isAlone === true ? aloneContexts : undefined;
+  const contexts = options.isAlone ? aloneContexts : undefined;
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url, contexts };
   if (tokens !== undefined)
     await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
   started.endsBy(() => core.stopControllers());
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
-  core.startPeers(options.peerUrl, tls.own === undefined ? certificates.caPem : undefined);
-  const releaseMemory = () => server.releaseMemory();
-  const collector = startIdleCollection({ clock, log, collectGarbage, releaseMemory });
+  core.startPeers(options.peerUrl, tls.own ? undefined : certificates.caPem);
+  const idle = { clock, log, collectGarbage, releaseMemory: () => server.releaseMemory() };
+  const collector = startIdleCollection(idle);
   started.endsBy(() => collector.stop());
-  return { url, kubeconfigPath, server, client, stop: () => started.close("stop") };
+  return { url, kubeconfigPath, server, superseded, client, stop: () => started.close("stop") };
 }
 
 async function tokensOf(
@@ -213,10 +218,14 @@ async function composeCore(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   context: ComposeContext,
-  settings: Required<Pick<CoreOptions, "tokens" | "collectGarbage" | "metricSources" | "shards">>,
+  settings: Required<
+    Pick<CoreOptions, "tokens" | "collectGarbage" | "metricSources" | "onSuperseded" | "shards">
+  >,
 ): Promise<ControlPlaneCore> {
   const { clock, batteries, log } = context;
+  const traces = await readFlagFile("--tracing-config-file", options.tracingConfigFile);
   return ControlPlaneCore.compose({
+    tracer: traces === undefined ? undefined : tracerOf(traces, context),
     ...options,
     ...context,
     site: consoleOfServer(options),

@@ -1,4 +1,12 @@
-export { consoleSite, createLog, type LogFormat, type LogOptions } from "@kcp-ts/apiserver";
+export {
+  consoleSite,
+  createLog,
+  type LogFormat,
+  type LogOptions,
+  type Primary,
+  replicationPath,
+  storeHeader,
+} from "@kcp-ts/apiserver";
 export {
   type Manifest,
   ManifestError,
@@ -46,3 +54,4 @@ export {
   OptionsError,
   type StorageOptions,
 } from "./options.ts";
+export { followPrimary } from "./standby.ts";

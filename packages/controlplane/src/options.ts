@@ -39,8 +39,12 @@ export interface ControlPlaneOptions
    */
   readonly peerUrl?: string | undefined;
   readonly storage: StorageOptions;
+  /** The data is a copy of a primary that is lost; without it, a server refuses to start on it. */
+  readonly isTakeover?: boolean | undefined;
   /** A file with an EncryptionConfiguration of Kubernetes; nothing is encrypted if omitted. */
   readonly encryptionProviderConfig?: string | undefined;
+  /** A file with a TracingConfiguration of Kubernetes; nothing is traced if omitted. */
+  readonly tracingConfigFile?: string | undefined;
   /** By default `<root>/admin.kubeconfig`. */
   readonly kubeconfigPath?: string | undefined;
   readonly tokenAuthFile?: string | undefined;

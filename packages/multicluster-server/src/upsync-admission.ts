@@ -184,11 +184,11 @@ async function checkWriter(
 
 /** The SyncTargets that an object is a copy from, by its labels. */
 function copiedFrom(object: JsonObject): readonly string[] {
-  let targets = none;
+  const targets: string[] = [];
   const { labels = {} } = (object["metadata"] ?? {}) as { labels?: StringMap };
   for (const label of Object.keys(labels)) {
     if (labels[label] !== stateUpsync || !label.startsWith(stateLabelPrefix)) continue;
-    targets = [...targets, label.slice(stateLabelPrefix.length)];
+    targets.push(label.slice(stateLabelPrefix.length));
   }
   return targets;
 }

@@ -179,7 +179,6 @@ export {
   appliedHashAnnotation,
   cacheVerifyPeriodMs,
   defaultPolicies,
-  defaultRules,
   downstreamNamespace,
   nameInCluster,
   type Policies,

@@ -8,7 +8,9 @@ import type { ClusterIssuers } from "@kcp-ts/apiserver/authentication";
 import type { Authorizer } from "@kcp-ts/apiserver/authorization";
 import { customResourceDefinitions } from "@kcp-ts/apiserver/custom-resources";
 import { type Catalog, collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import { parseObjectKey, resourcePrefix } from "@kcp-ts/apiserver/storage";
+import { decodeObject } from "@kcp-ts/apiserver/stored-object";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
   canBindCachedResource,
   canBindExport,
@@ -16,22 +18,31 @@ import {
   canUseWorkspaceType,
   type LogicalClusterSource,
   maximalPermissionPolicyAuthorizer,
+  sharedAccess,
+  sharedPolicies,
   virtualWorkspaceAccess,
 } from "./access/index.ts";
 import {
   ApiSharing,
   type ExportConsumers,
+  exportOfIdentity,
+  type KnownShard,
   type SyncerVirtualWorkspaces,
   VirtualWorkspaces,
 } from "./api-sharing/index.ts";
 import { type ForwarderOptions, RequestForwarder } from "./mounts/index.ts";
+import { listEntries, replicaPrefix } from "./replicas/index.ts";
 import {
+  type ClusterMover,
+  nameOnShard,
   onlyShard,
+  rootShard,
   type ShardConnections,
   type ShardOptions,
   type ShardRoutes,
   Shards,
 } from "./shards/index.ts";
+import { SharedObjects } from "./shared-objects.ts";
 import type { SyncerVirtualWorkspaceInputs } from "./syncer-virtual-workspace-inputs.ts";
 import { Topology } from "./topology/index.ts";
 import { WorkspaceDirectory } from "./workspace-directory.ts";
@@ -39,6 +50,8 @@ import {
   logicalClusters,
   type NamespaceDefaults,
   type RootBootstrapOptions,
+  readShard,
+  shards,
   Tenancy,
 } from "./workspaces/index.ts";
 
@@ -78,17 +91,20 @@ export class TenancyExtension implements ServerExtension {
   readonly #tenancy: Tenancy;
   readonly #forwarder: RequestForwarder;
   readonly #shards: Shards | undefined;
+  readonly #shared: SharedObjects | undefined;
   #completed: Completed | undefined;
 
   constructor(host: ServerHost, options: TenancyExtensionOptions) {
     this.#host = host;
     this.#options = options;
     host.watchCache.hub.clusterDeletions.follow(collectionKeyOf(logicalClusters));
+    this.#shards = options.shards && this.#makeShards(options.shards);
+    this.#shared = this.#shards && this.#makeShared(this.#shards);
     this.#topology = new Topology({
       ...host,
+      replicas: this.#shared?.replicas,
       onError: this.#warning("a partition set has to wait"),
     });
-    this.#shards = options.shards && this.#makeShards(options.shards);
     this.#tenancy = this.#makeTenancy();
     this.#forwarder = new RequestForwarder({
       ...host.webhooks,
@@ -99,8 +115,10 @@ export class TenancyExtension implements ServerExtension {
     this.rootResources = this.#tenancy.rootResources;
     const { gate } = options;
     this.gate = gate && ((inner) => gate(inner, this.#tenancy));
-    this.limit = maximalPermissionPolicyAuthorizer((cluster, group, resource) =>
-      this.#sharing.maximalPermissionPolicyOf(cluster, group, resource),
+    this.limit = maximalPermissionPolicyAuthorizer(
+      (cluster, group, resource) =>
+        this.#sharing.maximalPermissionPolicyOf(cluster, group, resource),
+      (provider) => this.#shared?.policiesOf(provider),
     );
   }
 
@@ -109,8 +127,10 @@ export class TenancyExtension implements ServerExtension {
   }
 
   complete(core: ServerCore): ServedExtension {
-    const sharing = this.#makeSharing(core);
-    const { authorizer, roles, rules } = core;
+    const { authorizer, roles } = core;
+    const access = this.#shared?.access;
+    const rules = sharedAccess(core.rules, access, { isWithinContent: false });
+    const sharing = this.#makeSharing(core, rules);
     const { syncerViews } = this.#options;
     const views =
       syncerViews &&
@@ -118,7 +138,10 @@ export class TenancyExtension implements ServerExtension {
         syncerViews({ authorizer, catalog: sharing.catalog, consumers }));
     const services = new VirtualWorkspaces(
       sharing,
-      virtualWorkspaceAccess(authorizer, roles),
+      virtualWorkspaceAccess(
+        sharedAccess(authorizer, access, { isWithinContent: true }),
+        sharedPolicies(roles, (provider) => this.#shared?.policiesOf(provider)),
+      ),
       views,
     );
     this.#completed = { rules, sharing, services };
@@ -129,6 +152,11 @@ export class TenancyExtension implements ServerExtension {
       forwarder: this.#forwarder,
       split: services.split,
       forward: this.#shards?.proxy.forward,
+      moves: this.#shards && {
+        ownName: this.#shards.routes.ownName,
+        mover: this.#shards.mover,
+        authorizer,
+      },
     });
     const admissionPlugins = [...this.#tenancy.admissionPlugins, ...sharing.admissionPlugins];
     return { directory, services, admissionPlugins };
@@ -136,12 +164,15 @@ export class TenancyExtension implements ServerExtension {
 
   async start(): Promise<void> {
     await this.#shards?.start();
+    await this.#shared?.replicas.start();
     this.#tenancy.start();
     await this.#sharing.start();
+    await this.#shared?.startPolicies();
     this.#topology.start();
   }
 
   async stop(): Promise<void> {
+    await this.#shared?.stop();
     await this.#sharing.stop();
     await this.#topology.stop();
     await this.#tenancy.stop();
@@ -157,6 +188,11 @@ export class TenancyExtension implements ServerExtension {
   /** Requests to other shards; undefined where this server is the only one. */
   get connections(): ShardConnections | undefined {
     return this.#shards?.connections;
+  }
+
+  /** Moves logical clusters of this shard to others; undefined where it is the only one. */
+  get mover(): ClusterMover | undefined {
+    return this.#shards?.mover;
   }
 
   /** Serves a connection that another shard has opened, which has proved to be `from`. */
@@ -222,11 +258,46 @@ export class TenancyExtension implements ServerExtension {
       root,
       homeWorkspaces,
       shards: this.#shards,
+      replicas: this.#shared?.replicas,
       onError: this.#warning("a workspace has to wait"),
     });
   }
 
-  #makeSharing({ rules, customResources }: ServerCore): ApiSharing {
+  #makeShared(shards: Shards): SharedObjects {
+    const { routes, connections } = shards;
+    shards.provide({
+      [exportOfIdentity]: (_cluster, asked) => this.#sharing.exportOfIdentity(asked),
+    });
+    return new SharedObjects(this.#host, {
+      others: {
+        ownName: routes.ownName,
+        shardOf: (cluster) => routes.shardOf(cluster),
+        names: () => connections.names(),
+        ask: (shard, operation, body) => shards.ask(clusterOn(shard), operation, body),
+        request: (shard, question) => connections.request(shard, question),
+      },
+      isNeeded: (...object) => this.#sharing.isNeeded(...object),
+      isPolicyNeeded: (provider) => this.#sharing.isPolicyNeeded(provider),
+      onError: this.#warning("objects of another shard have to wait"),
+    });
+  }
+
+  /** The Shard objects of root, here or their replicas. */
+  async #knownShards(): Promise<readonly KnownShard[]> {
+    const { storage } = this.#host;
+    const isHere = this.#shared?.replicas.shardOf(rootCluster) === undefined;
+    const prefix = isHere ? resourcePrefix(collectionKeyOf(shards)) : replicaPrefix(shards);
+    const found: KnownShard[] = [];
+    for await (const entry of listEntries(storage, prefix)) {
+      const { name } = parseObjectKey(entry.key);
+      const { labels, virtualWorkspaceUrl } = readShard(decodeObject(entry));
+      found.push({ name, labels, virtualWorkspaceUrl });
+    }
+    return found;
+  }
+
+  #makeSharing(core: ServerCore, rules: Authorizer): ApiSharing {
+    const { customResources } = core;
     const { builtIns, resources } = this.#host;
     const workspaces = this.#tenancy;
     return new ApiSharing({
@@ -237,6 +308,9 @@ export class TenancyExtension implements ServerExtension {
       resolve: async (path) => workspaces.resolve(path),
       partitionIn: (cluster, name) => this.#topology.selectorOf(cluster, name),
       shardLabels: () => workspaces.shardLabels(),
+      shards: () => this.#knownShards(),
+      followPolicy: (provider) => this.#shared?.followPolicy(provider),
+      replicas: this.#shared?.replicas,
       maintainedBindingsIn: (cluster) => workspaces.maintainedBindingsIn(cluster),
       onBinding: (cluster) => workspaces.onBindingChanged(cluster),
       localDefinitionNames: (cluster) => customResources.namesIn(cluster),
@@ -257,6 +331,11 @@ export class TenancyExtension implements ServerExtension {
       if (!watchCache.hub.isStopping) log.warn({ err: error }, message);
     };
   }
+}
+
+/** A name that leads to a shard; no logical cluster has it. */
+function clusterOn(shard: string): ClusterName {
+  return shard === rootShard ? rootCluster : nameOnShard("0000000000000000" as ClusterName, shard);
 }
 
 interface Completed {

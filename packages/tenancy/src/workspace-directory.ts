@@ -26,6 +26,7 @@ import { accessDenied } from "./access/index.ts";
 import type { ApiSharing } from "./api-sharing/index.ts";
 import type { RequestForwarder } from "./mounts/index.ts";
 import type { PathResolution } from "./shards/index.ts";
+import { type MoveRequestsOptions, moveTargetOf } from "./shards/index.ts";
 import { homeName, logicalClusters, type Tenancy, workspaces } from "./workspaces/index.ts";
 
 export interface WorkspaceDirectoryOptions {
@@ -37,6 +38,8 @@ export interface WorkspaceDirectoryOptions {
   readonly split: SplitService;
   /** Where requests for clusters of other shards are sent on. */
   readonly forward?: ClusterDirectory["forward"];
+  /** Serves requests about moves between shards; absent where this server is the only one. */
+  readonly moves?: MoveRequestsOptions | undefined;
 }
 
 /** The maximum of consecutive mounts that refer to workspaces of this server. */
@@ -106,6 +109,9 @@ export class WorkspaceDirectory implements ClusterDirectory {
   }
 
   unresolvedTargetOf(scope: RequestScope): UnresolvedTarget | undefined {
+    const { moves } = this.#options;
+    const move = moves && moveTargetOf(scope, moves);
+    if (move !== undefined) return move;
     return scope.kind === "resource" && scope.name === homeName && this.#isHome(scope)
       ? this.#home
       : undefined;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, connect as connectSocket, createServer } from "node:net";
 import { describe, it } from "node:test";
+import { rootCertificates } from "node:tls";
 import { fileURLToPath } from "node:url";
 import {
   AllClustersError,
@@ -25,6 +26,7 @@ import {
   serviceAccounts,
   services,
 } from "@kcp-ts/sdk/kinds";
+import { defineKind, object, string } from "@kcp-ts/sdk/schema";
 import { eventually } from "@kcp-ts/testkit";
 import { customResourceDefinitions } from "./install-crds.ts";
 import { startTestControlPlane, type TestControlPlane } from "./test-control-plane.ts";
@@ -187,7 +189,7 @@ describe("the first run of a controller", () => {
         const line = log.all.find((one) => one.startsWith("warn"));
         assert.match(
           line ?? "",
-          /^warn watch of websites\.v1\.example\.com: .*not served.*404.*crd/,
+          /^warn watch of websites\.v1\.example\.com: .*not served.*404.*api-resources.*crd/,
         );
         assert.doesNotMatch(line ?? "", /\n/);
       });
@@ -196,6 +198,98 @@ describe("the first run of a controller", () => {
       await eventually(() => k.client.resource(configMaps).get(at));
     });
   });
+
+  it("says that the namespace of its lease is missing, and leads when it is there", async () => {
+    const k = await startTestControlPlane({ crds: [crd] });
+    const log = lines();
+    const lease = { namespace: "later", name: "pages" };
+    const leaderElection = { lease, retryPeriodMs: 50 };
+    const program = { clusters: k.client, controllers: [pages], log, leaderElection };
+    await withProgram(k, program, async () => {
+      await eventually(() =>
+        assert.match(
+          log.all.join("\n"),
+          /warn leader election: namespaces "later" not found \(404\)/,
+        ),
+      );
+      await k.client.resource(namespaces).create({ metadata: { name: "later" } });
+      await k.client.resource(websites).create({ metadata: at, spec: { title: "late" } });
+      await eventually(() => k.client.resource(configMaps).get(at));
+    });
+  });
+
+  it("rejects with what to do where its port is taken", async () => {
+    const k = await startTestControlPlane({ crds: [crd] });
+    const port = Number(new URL(serverOf(await k.kubeconfig())).port);
+    const program = { clusters: k.client, controllers: [pages], log: lines(), host: "127.0.0.1" };
+    await assert.rejects(run({ ...program, port }), /EADDRINUSE.*Next: give run another port/);
+    await k.close();
+  });
+
+  it("says of a kind without the status subresource that it has none", async () => {
+    const names = { group: "example.com", version: "v1", kind: "Website" };
+    const { definition } = defineKind({ ...names, spec: object({ title: string() }) });
+    const k = await startTestControlPlane({ crds: [definition] });
+    const log = lines();
+    await withProgram(k, { clusters: k.client, controllers: [pages], log }, async () => {
+      await k.client.resource(websites).create({ metadata: at, spec: { title: "a" } });
+      await eventually(() =>
+        assert.match(
+          log.all.join("\n"),
+          /websites\.v1\.example\.com has no status subresource\. Next: add "subresources/,
+        ),
+      );
+    });
+  });
+
+  for (const [mistake, change, line] of [
+    [
+      "a token that the server does not know",
+      (text: string) => text.replace(/"token": "[^"]*"/, '"token": "unknown"'),
+      /^warn watch of \w+\.v1\S*: Unauthorized \(401\)\. Next: .*whoami/,
+    ],
+    [
+      "a certificate authority of another server",
+      (text: string) =>
+        text.replace(
+          /("certificate-authority-data"): "[^"]*"/,
+          (_, name: string) => `${name}: "${btoa(rootCertificates[0] ?? "")}"`,
+        ),
+      /^warn watch of \w+\.v1\S*: cannot connect .* Next: the certificate authority of the kubeconfig/,
+    ],
+    [
+      "a certificate authority that is no certificate",
+      (text: string) =>
+        text.replace(/("certificate-authority-data"): "[^"]*"/, '$1: "bm90IGEgY2VydA=="'),
+      /^warn watch of \w+\.v1\S*: certificate-authority-data has no certificate in PEM\. Next: /,
+    ],
+    [
+      "a workspace that does not exist",
+      (text: string) => text.replace("/clusters/root", "/clusters/root:nowhere"),
+      /^warn watch of \w+\.v1\S*: .*root:nowhere.* \(404\)\. Next: correct the path/,
+    ],
+    [
+      "a token in a file that is missing",
+      (text: string) => text.replace(/"token": "[^"]*"/, '"tokenFile": "/nowhere/token"'),
+      /^warn watch of \w+\.v1\S*: the kubeconfig names a file: .*\/nowhere\/token.* Next: /,
+    ],
+  ] as const) {
+    it(`says in one line for all watches what is wrong with ${mistake}`, async () => {
+      const k = await startTestControlPlane({ crds: [crd] });
+      const trust = { resolvePath: (path: string) => path };
+      const { client, close } = connect(parseKubeconfig(change(await k.kubeconfig()), { trust }));
+      const log = lines();
+      const both = controllerFor(websites, { name: "both" })
+        .owns(configMaps)
+        .reads(secrets)
+        .reconcile(async () => {});
+      await withProgram(k, { clusters: client, controllers: [both], log }, async () => {
+        await eventually(() => assert.match(log.all[1] ?? "", line));
+      });
+      assert.equal(log.all.filter((one) => one.startsWith("warn")).length, 1);
+      await close();
+    });
+  }
 
   it("says which permission is missing, and where a reconciler has a bug", async () => {
     const k = await startTestControlPlane({ crds: [crd] });

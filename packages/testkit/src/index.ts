@@ -1,5 +1,6 @@
 export { AcceleratedClock } from "./accelerated-clock.ts";
 export { asyncListener } from "./async-listener.ts";
+export { countedReads } from "./counted-reads.ts";
 export { etcdMissing } from "./etcd-binary.ts";
 export { type EtcdCluster, type EtcdClusterTls, startEtcd } from "./etcd-cluster.ts";
 export { addUser, compactEtcd, setNoSpaceAlarm } from "./etcd-gateway.ts";

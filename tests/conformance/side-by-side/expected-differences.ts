@@ -473,4 +473,40 @@ export const expectedDifferences: readonly ExpectedDifference[] = [
     at: "body.message",
     reason: goTypes,
   },
+  {
+    topic: "native-warnings",
+    requests: ["seccomp: Pod"],
+    at: "headers.warning",
+    reason: "of a refused object only the errors are told",
+  },
+  {
+    topic: "native-edges",
+    requests: [
+      "StatefulSet with faults, 2",
+      "Job with faults, 9",
+      "Service with faults, 14",
+      "PersistentVolume with faults, 25",
+      "Pod with faults, 35",
+    ],
+    at: "body.message",
+    reason: goTypes,
+  },
+  {
+    topic: "native-edges",
+    requests: ["Job with faults, 6"],
+    at: "body",
+    reason: "a Job's template has no generated labels here: the clusters label the Pods",
+  },
+  {
+    topic: "native-edges",
+    requests: ["Service with faults, 15"],
+    at: "body.spec",
+    reason: "a Service has the addresses that its clusters give to its copies, and none of its own",
+  },
+  {
+    topic: "native-edges",
+    requests: ["ControllerRevision with faults, 34"],
+    at: "status",
+    reason: "a value of another type is refused where it is decoded",
+  },
 ];

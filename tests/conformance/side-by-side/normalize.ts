@@ -52,6 +52,7 @@ const emptyByHabit = new Set([
   "firstTimestamp",
   "lastTimestamp",
   "lastTransitionTime",
+  "lastUpdateTime",
   "reportingComponent",
   "reportingInstance",
   "source",

@@ -142,7 +142,7 @@ async function failsOver(t: TestContext, { client, clusters, agents }: Case) {
   return { home, other, has, apart };
 }
 
-describe("what may run once at most", () => {
+describe("what may run once at most", { concurrency: true }, () => {
   it("is stopped by an agent that is cut off before it is started elsewhere", async (t) => {
     const found = await open(t);
     await failsOver(t, { ...found, client: found.stage.client });

@@ -67,9 +67,14 @@ export async function startKcp(
   rootDirectory: string,
   ...args: readonly string[]
 ): Promise<KcpProcess> {
+  return spawnServer("start", rootDirectory, ...args).ready;
+}
+
+/** `verb` is of a server: start, or standby, which is ready when it has taken over. */
+export function spawnServer(verb: string, rootDirectory: string, ...args: readonly string[]) {
   const startedAt = systemClock.monotonic();
   const child = spawnKcp([
-    "start",
+    verb,
     ...["--root-directory", rootDirectory],
     ...["--bind-address", "127.0.0.1"],
     ...(args.includes("--secure-port") ? [] : ["--secure-port", "0"]),
@@ -79,23 +84,26 @@ export async function startKcp(
   child.stderr?.on("data", (bytes: Buffer) => {
     log = (log + bytes.toString()).slice(-logCharactersMax);
   });
-  const { url, kubeconfig } = await untilReady(child);
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  return {
-    logged: (message) => linesOf(log).filter(({ msg }) => msg === message),
-    url,
-    kubeconfig,
-    readyAfterMs: systemClock.monotonic() - startedAt,
-    stop: async () => {
-      await end(child, "SIGTERM");
-      return child.exitCode;
-    },
-    kill: () => end(child, "SIGKILL"),
-    signal: (signal) => child.kill(signal),
-    exitCode: () => child.exitCode,
-    exited: () => closed.then(() => child.exitCode),
-    output: (message) => untilOutput(child, message),
-  };
+  const output = (message: string) => untilOutput(child, message);
+  const ready = untilReady(child).then(
+    ({ url, kubeconfig }): KcpProcess => ({
+      logged: (message) => linesOf(log).filter(({ msg }) => msg === message),
+      url,
+      kubeconfig,
+      readyAfterMs: systemClock.monotonic() - startedAt,
+      stop: async () => {
+        await end(child, "SIGTERM");
+        return child.exitCode;
+      },
+      kill: () => end(child, "SIGKILL"),
+      signal: (signal) => child.kill(signal),
+      exitCode: () => child.exitCode,
+      exited: () => closed.then(() => child.exitCode),
+      output,
+    }),
+  );
+  return { ready, output };
 }
 
 /** The complete lines of a log in JSON. */

@@ -357,11 +357,16 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     });
     const page = await open("c/root/object/configmaps/default/strange");
     await page.getByText(rtl).waitFor();
-    await page.getByText(/^x{200}…$/).waitFor();
+    await page.getByText(/^x{200}$/).waitFor();
+    await page.getByRole("button", { name: "… show all 200,000 characters" }).waitFor();
     assert.deepEqual(await layoutBreaks(page), []);
     await page.getByRole("tab", { name: "YAML" }).click();
     const yaml = page.locator("pre.yaml");
     await yaml.waitFor();
+    assert.ok((await yaml.innerText()).length < 70_000);
+    assert.deepEqual(await layoutBreaks(page), []);
+    await page.getByRole("button", { name: "Show all", exact: true }).click();
+    await page.getByText("The first 64,000 of").waitFor({ state: "detached" });
     const text = await yaml.innerText();
     assert.ok(text.includes("y".repeat(1000)) && text.includes("\u0645\u0631\u062d\u0628\u0627"));
     assert.deepEqual(await layoutBreaks(page), []);

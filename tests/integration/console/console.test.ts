@@ -453,6 +453,9 @@ describe("the console", { skip: browserMissing, timeout: 900_000 }, () => {
     await page.getByRole("link", { name: "hostile", exact: true }).waitFor();
     await environment.restart(async () => {
       await page.getByText("Connection lost, trying again…").waitFor();
+      // Watches wait up to a minute between their attempts: the page asks more often.
+      for (let probes = 0; probes < 2; probes++)
+        await page.waitForRequest((request) => request.url().endsWith("/clusters/root/version"));
     });
     await configMaps().create({ metadata: { name: "after-restart", namespace } });
     await page.getByRole("link", { name: "after-restart", exact: true }).waitFor();

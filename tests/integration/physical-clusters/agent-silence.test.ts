@@ -220,7 +220,7 @@ class Stage {
     await this.#ended(running);
   }
 
-  /** A process that is stopped, and agents that find nobody meanwhile. */
+  /** A process that is stopped, and agents that reach no server meanwhile. */
   async stall(ms: number): Promise<void> {
     this.clock.stall(ms);
     for (const name of names)
@@ -285,7 +285,7 @@ class Stage {
   }
 }
 
-/** Asserted, and told to whoever runs the tests. */
+/** Asserted, and printed with the test. */
 async function withdrawnInTime(t: TestContext, stage: Stage, name: Name): Promise<void> {
   const tookMs = await stage.withdrawnAfterMs(name, 120_000);
   t.diagnostic(`withdrawn after ${tookMs} ms`);

@@ -215,7 +215,7 @@ describe("a Pod of a workload that asks for it", () => {
       items.map(({ metadata }) => metadata.name),
       ["orders"],
     );
-    // By another name it is not the server that the program was told of.
+    // By another name it is not the server of the program's kubeconfig.
     await assert.rejects(getByName({ ...asked, headers, servername: "kubernetes.other.svc" }), {
       code: "ERR_TLS_CERT_ALTNAME_INVALID",
     });

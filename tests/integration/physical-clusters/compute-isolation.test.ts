@@ -63,7 +63,7 @@ interface World {
   readonly views: { readonly east: string; readonly west: string };
 }
 
-/** The administrator of a workspace, and nobody elsewhere. */
+/** The administrator of a workspace, without rights in others. */
 async function adminOf(plane: TestControlPlane, cluster: string): Promise<Client> {
   const username = `admin-of-${cluster}`;
   const apiGroup = rbac.group;

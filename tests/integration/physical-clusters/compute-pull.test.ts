@@ -123,7 +123,7 @@ describe("an agent of a compute workspace", () => {
     // What the roles do not give, the agent does not have.
     const [namespace = ""] = owners.get("tenant") ?? [];
     await assert.rejects(downstream.resource(serviceAccounts).list({ namespace }), { code: 403 });
-    // Consent is taken back: the copies leave, the originals stay and are nobody's.
+    // Consent is taken back: the copies leave, and the originals stay without a cluster.
     const rejected = { op: "replace", path: "/spec/permissionClaims/1/state", value: "Rejected" };
     await tenant.json({
       method: "PATCH",

@@ -107,7 +107,7 @@ describe("volumes of workspaces that use the clusters of another one", () => {
       [other]: undefined,
     });
 
-    // The volume was kept for its claim from the beginning: nobody else's could have had it.
+    // The volume is reserved for its claim from the beginning: no other claim can bind it.
     const brought = (await compute.resource(volumes).list({})).items.filter(({ metadata }) =>
       metadata.name.startsWith("kcp-"),
     );

@@ -102,7 +102,7 @@ describe("a workspace that uses the clusters of another one", () => {
     }
     // The platform's own objects are not the tenants', and the other way round.
     assert.equal((await compute.resource(deployments).list()).items.length, 2);
-    // When all is said, nobody says it again: two who write one status never end.
+    // At rest no status is written: two controllers of one status would write for ever.
     const at = { namespace: "default", name: "web" };
     let round = 0;
     await eventually(async () => {
@@ -214,7 +214,7 @@ describe("the APIs that a compute workspace exports", () => {
       const binding = await tenant.resource(apiBindings).get({ name: computeExportName });
       assert.match(JSON.stringify(binding["status"]), /"resource":"services"/);
     });
-    // An older cluster knows less: the schema is narrowed when it is told to.
+    // An older cluster serves fewer fields: the schema is narrowed when the strategy allows it.
     const west = await startPhysicalCluster(t, { name: "west", generation: "1.28" });
     await register(compute, "west", { kubeconfig: west.kubeconfig, resources });
     const name = "deployments.west.v1.apps";

@@ -13,7 +13,7 @@ import {
   Targets,
 } from "@kcp-ts/multicluster";
 import { SealingKey } from "@kcp-ts/multicluster-server/internal";
-import { microTime } from "@kcp-ts/sdk";
+import { Client, microTime } from "@kcp-ts/sdk";
 import { configMaps, leases, namespaces, persistentVolumeClaims } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { flushEventLoop } from "@kcp-ts/testkit";
@@ -28,10 +28,12 @@ import {
   untilCondition,
   untilImport,
 } from "./fixture.ts";
+import { WatchReplays } from "./watch-replays.ts";
 
 /** Controllers beside a control plane, with a controller that works in the clusters. */
 async function started(t: TestContext, drain: DrainHook, drainTimeoutMs?: number) {
   const plane = await startTestControlPlane({ physicalClusters: false });
+  const replays = new WatchReplays(plane.client.transport, "synctargets");
   const key = new SealingKey(() => plane.client);
   const targets = new Targets();
   targets.onDrain(drain);
@@ -43,7 +45,7 @@ async function started(t: TestContext, drain: DrainHook, drainTimeoutMs?: number
   const stopping = new AbortController();
   const running = runMulticluster(
     {
-      client: plane.client,
+      client: new Client({ transport: replays, basePath: plane.client.basePath }),
       targets,
       drainTimeoutMs,
       link: { probeMs: 200 },
@@ -58,7 +60,7 @@ async function started(t: TestContext, drain: DrainHook, drainTimeoutMs?: number
     await running;
     await plane.close();
   });
-  return { client: plane.client, told };
+  return { client: plane.client, told, replays };
 }
 
 /** The controller of SyncTargets on a clock that the test moves, and agents that the test plays. */
@@ -117,6 +119,56 @@ describe("a SyncTarget that is deleted", () => {
       assert.equal(await client.resource(syncTargets).find({ name: "east" }), undefined),
     );
     assert.deepEqual(told, ["connected east", "gone east"]);
+  });
+
+  it("is not connected again when its removal is followed by older states of it", async (t) => {
+    const { client, told, replays } = await started(t, async () => "done");
+    const [east, next] = await Promise.all(
+      ["east", "next"].map((name) => startPhysicalCluster(t, { name })),
+    );
+    assert.ok(east !== undefined && next !== undefined);
+    await register(client, "east", { kubeconfig: east.kubeconfig });
+    const connected = { type: "HeartbeatHealthy", status: "True" };
+    await untilCondition(client, "east", connected);
+    const live = replays.last;
+    await client.resource(syncTargets).delete({ name: "east" });
+    await eventually(() => assert.deepEqual(told, ["connected east", "gone east"]));
+    await eventually(async () =>
+      assert.equal(await client.resource(syncTargets).find({ name: "east" }), undefined),
+    );
+    for (const state of [replays.last, live]) {
+      await eventually(() => assert.equal(replays.lastType, "DELETED"));
+      replays.replay("ADDED", state);
+      // A connection to the one would be made before one to the other, which is asked for later.
+      const { length } = told;
+      await register(client, "next", { kubeconfig: next.kubeconfig });
+      await untilCondition(client, "next", connected);
+      assert.deepEqual(told.slice(length), ["connected next"]);
+      await client.resource(syncTargets).delete({ name: "next" });
+      await eventually(() => assert.equal(told.at(-1), "gone next"));
+      replays.replay("DELETED", state);
+    }
+    assert.equal(told.filter((what) => what === "connected east").length, 1);
+  });
+
+  it("keeps its connection while a list of SyncTargets from a server that is behind lacks it", async (t) => {
+    const { client, told, replays } = await started(t, async () => "done");
+    const [east, next] = await Promise.all(
+      ["east", "next"].map((name) => startPhysicalCluster(t, { name })),
+    );
+    assert.ok(east !== undefined && next !== undefined);
+    await register(client, "east", { kubeconfig: east.kubeconfig });
+    const connected = { type: "HeartbeatHealthy", status: "True" };
+    await untilCondition(client, "east", connected);
+    const state = replays.last;
+    replays.replay("DELETED", state);
+    await register(client, "next", { kubeconfig: next.kubeconfig });
+    await untilCondition(client, "next", connected);
+    assert.deepEqual(told, ["connected east", "connected next"]);
+    replays.replay("ADDED", state);
+    await client.resource(syncTargets).delete({ name: "east" });
+    await eventually(() => assert.equal(told.at(-1), "gone east"));
+    assert.deepEqual(told, ["connected east", "connected next", "gone east"]);
   });
 
   it("is removed at once with the annotation that orphans its content", async (t) => {

@@ -114,7 +114,7 @@ describe("what workloads need", () => {
     await eventually(async () =>
       assert.deepEqual(await stage.inCluster("deployments", "east"), ["web--east"]),
     );
-    // It is needed, and not there: nobody else's takes its place.
+    // The dependency is missing: an object of another owner does not replace it.
     await makeNeeded(stage);
     await eventually(async () =>
       assert.deepEqual(await carried(stage, "secrets", "east"), ["key", "pull"]),

@@ -43,7 +43,7 @@ describe("the Placement of root, for a workspace that uses the clusters of anoth
       await root.patch({ name: "default" }, { type: "merge", patch: { spec: patch } as never });
     await edit({ locationSelectors: selects("west"), locationWorkspace: "compute" });
     await untilIn(tenant, [sharedNameOf("compute", "west")]);
-    // Of a workspace that nobody here is bound to it says nothing: all clusters, as without it.
+    // The Locations of a workspace that is not bound select nothing: all clusters, as without it.
     await edit({ locationWorkspace: "elsewhere" });
     await untilIn(tenant, [sharedNameOf("compute", "east"), sharedNameOf("compute", "west")]);
     await untilReplicas(tenant, "web", 2);

@@ -97,7 +97,7 @@ const waysToAnswer: Readonly<Record<string, Answer>> = {
 
 describe("a cluster that answers", () => {
   for (const [index, [way, answer]] of Object.entries(waysToAnswer).entries()) {
-    it(`${way} is told so on its SyncTarget, and takes little memory`, async (t) => {
+    it(`${way} has the problem in the status of its SyncTarget, and takes little memory`, async (t) => {
       const { kubeconfig, asked } = await hostile(t, answer);
       const { client } = await startControlPlaneWithClusters(t);
       const name = `hostile-${index}`;

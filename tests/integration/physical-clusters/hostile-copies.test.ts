@@ -52,7 +52,7 @@ function events(target: string, namespace: string) {
   };
 }
 
-/** What whoever has the agent's token is answered in a namespace of a logical cluster. */
+/** The response to a client with the agent's token, in a namespace of a logical cluster. */
 async function said(agent: Agent, cluster: string, namespace: string, target: string) {
   const at = `${agentViewPath(agent.target)}/clusters/${cluster}/api/v1/namespaces/${namespace}`;
   const send = (method: "POST" | "PATCH", path: string, body: object, contentType?: string) =>
@@ -168,7 +168,7 @@ describe("the administrator of a workspace, who has every verb in it", () => {
       });
     const ada = plane.clientFor("root", { username: "ada", groups: ["system:authenticated"] });
     const managers = ["kcp-syncer", "kcp-cluster-controller"];
-    // The second has no SyncTarget: it is nobody's but the workspace's.
+    // The second has no SyncTarget: it belongs to the workspace alone.
     for (const [target, fieldManager] of ["mine", "nowhere"].flatMap((one) =>
       managers.map((manager) => [one, manager] as const),
     )) {

@@ -44,7 +44,7 @@ export class PlacementFixture {
     this.client = client;
   }
 
-  /** The same clusters, registered by somebody else. */
+  /** The same clusters, registered by another tenant. */
   static async beside(
     { plane, clusters }: PlacementFixture,
     client: Client,

@@ -130,10 +130,10 @@ describe("placement reviews where clusters are used from other workspaces", () =
       await forbids(ask(as("tenant", eve), spec));
     }
     await forbids(ask(as("compute", bob), { plan: { drain: "east" } }));
-    // Who sees clusters, and no workloads, is told that there are some.
+    // A user who may read clusters, and no workloads, gets the number of the hidden moves.
     const seeing = (await ask(as("tenant", cid), drain)).plan;
     assert.deepEqual([seeing?.moves, seeing?.hiddenMoves], [[], 1]);
-    // An edit of what he sees himself may be planned by anybody; he is not told of others.
+    // A user may plan an edit of any workload; moves of hidden workloads are counted.
     const workload = await tenant.resource(deployments).get({ namespace: "default", name: "web" });
     const edited = { ...workload, spec: { ...workload.spec, replicas: 5 } };
     const objects = [{ ...edited, apiVersion: "apps/v1", kind: "Deployment" }];

@@ -323,7 +323,7 @@ describe("an agent", () => {
     const { kubeconfig = "", token = "" } = await secretFiles(east.client, id);
     assert.match(kubeconfig, /services\/syncer\/root\/east/);
     assert.equal(readToken(token)?.name, id);
-    // Nobody but the agent works in the cluster: what is assigned waits for it.
+    // Only the agent works in the cluster: assigned objects wait for it.
     await untilCondition(plane.client, "east", { status: "Unknown", reason: "WaitingForAgent" });
     const stop = await startInstalledAgent(t, { plane, target, downstream: east.client });
     await untilCondition(plane.client, "east", { status: "True" });

@@ -82,7 +82,7 @@ it("readiness gates that are opened and closed upstream reach the Pod, and those
       /it is a copy of a Pod in east and cannot be changed here/,
     );
 
-  // Whoever closes it later counts, here or there.
+  // A gate that is closed later counts, upstream or in the cluster.
   const below = (await downstream()).metadata;
   const place = { namespace: below.namespace ?? "", name: below.name };
   await setGate(east.client, place, { status: "False", lastTransitionTime: later(1) });

@@ -167,7 +167,7 @@ function countWhile(fixture: WorkloadFixture, app: string): { least(): Promise<n
     while (!isOver) {
       const [first, second] = [await podsOf(fixture, app), await podsOf(fixture, app)];
       const isSame = JSON.stringify(first) === JSON.stringify(second);
-      // Whoever else is at work in this process has a turn.
+      // Other tasks of this process have a turn.
       await setImmediate();
       if (isSame) least = Math.min(least, first.filter(({ isReady }) => isReady).length);
     }

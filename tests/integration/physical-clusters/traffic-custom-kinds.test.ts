@@ -130,7 +130,7 @@ async function operate(client: Client, signal: AbortSignal): Promise<void> {
 }
 
 async function start(t: TestContext): Promise<TrafficFixture> {
-  // Registered first, it is done first: nobody works in clusters that are closed.
+  // This cleanup runs before the clusters are closed: no syncer works in a closed cluster.
   const stop = new AbortController();
   const operators: Promise<void>[] = [];
   t.after(async () => {
@@ -206,7 +206,7 @@ describe("a Service of a custom kind", () => {
         .create({ metadata: { name: "web", namespace }, spec: budget } as never),
     );
     await eventually(() => client.resource(farms).create(farm(4)));
-    // Nobody has said yet how it is spread: the strategy may come last.
+    // It has no WorkloadStrategy yet: the strategy may come last.
     await client
       .resource(workloadStrategies)
       .create({ metadata: { name: "farms" }, spec: strategy });
@@ -236,7 +236,7 @@ describe("a Service of a custom kind", () => {
     await record.stop();
     const least = Math.min(...record.states.map(total));
     assert.ok(least >= 4, `${least} endpoints of 4: ${JSON.stringify(record.states)}`);
-    // It holds nobody any more.
+    // It blocks no disruption any more.
     const parts = (await client.resource(farms).list({ namespace })).items;
     assert.deepEqual(parts.map((one) => one.metadata.name).sort(), ["web", "web--us-east1"]);
   });

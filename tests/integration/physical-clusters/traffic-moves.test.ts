@@ -84,7 +84,7 @@ class History {
     await defineTrafficKinds(client);
     const stop = new AbortController();
     const all = slowed(plane.clientFor("*"), clock, random);
-    // As short as can be: whoever is seen is trusted at once.
+    // As short as can be: a cluster that reports is trusted at once.
     const shared = { client: all, clock, onError() {}, unreachableAfterMs: 3_600_000 };
     const running = [deploymentCoordinator({ ...shared, recoveryMs: 0 }), traffic(shared)].map(
       (one) => one.run(stop.signal),

@@ -157,7 +157,7 @@ describe("a Service over two clusters", () => {
       for (const name of both) assert.deepEqual(await behind(name), { spec: undefined, ready: {} });
       assert.deepEqual(await readyBySource(client), all);
     });
-    // A Service of somebody's that has the name is left alone, and it is said.
+    // A foreign Service with the name is left alone, and a condition reports it.
     await client.resource(services).create(service(derived.name, { selector: { app: "other" } }));
     await annotate("true");
     await eventually(async () => {

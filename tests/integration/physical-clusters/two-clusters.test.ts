@@ -62,7 +62,7 @@ describe("a Deployment over two clusters", () => {
     await eventually(() => deployments.create(workload as never), slowly);
     await untilTable({ web: "15/15", "web--us-east1": "15/15" });
 
-    // From now on somebody watches.
+    // From now on a client watches.
     const fewest = { ready: 15 };
     const watching = new AbortController();
     t.after(() => watching.abort());

@@ -80,7 +80,7 @@ export class VolumeFixture {
     physical: Partial<ListeningClusterOptions> = {},
     { prepare = async () => {}, isPulled = false }: VolumeFixtureOptions = {},
   ): Promise<VolumeFixture> {
-    // Registered first, it is done first: nobody looks at clusters that are closed.
+    // This cleanup runs before the clusters are closed: no client reads a closed cluster.
     let stopLooking = async () => {};
     t.after(() => stopLooking());
     const plane = await startControlPlaneWithClusters(t, {

@@ -173,7 +173,7 @@ describe("volumes of what is not replicated", () => {
     const [home, other] = await homeOf(stage);
     assert.deepEqual((await stage.handles())[other], []);
     assert.equal((await present(stage, "jobs"))[other], 0, `all is in ${home}`);
-    // And the claim can go when nobody needs it.
+    // The claim can be deleted when no workload uses it.
     await stage.client.resource(kinds.jobs).delete({ name: "import", namespace });
     await stage.client.resource(claims).delete(data);
     await eventually(async () => assert.deepEqual(await stage.handles(), { east: [], west: [] }));

@@ -222,7 +222,7 @@ describe("claims of the numbers of a StatefulSet", () => {
       stage.client.resource(kinds.statefulSets).create(database(["ReadWriteOnce"])),
     );
     await untilReady(stage, 3);
-    // Nobody makes them here: the kind is not even served.
+    // The control plane creates none: it does not even serve the kind.
     await assert.rejects(stage.client.resource(claims).list({ namespace }), { reason: "NotFound" });
   });
 });

@@ -75,7 +75,7 @@ export interface WorkloadFixture {
     name: string,
     check: (status: Readonly<Record<string, unknown>>) => void,
   ) => Promise<void>;
-  /** The names of what of this kind is in the cluster, whoever made it, sorted. */
+  /** The sorted names of all objects of this kind in the cluster. */
   readonly inCluster: (kind: Kind, cluster: string) => Promise<readonly string[]>;
   readonly join: (name: string, labels?: Readonly<Record<string, string>>) => Promise<void>;
 }

@@ -106,7 +106,7 @@ describe("metadata that a tenant forges", () => {
   };
 
   for (const [door, write] of Object.entries(doors))
-    it(`by ${door} moves nobody to touch another tenant's object, before or after a restart`, async () => {
+    it(`by ${door} makes no controller touch another tenant's object, before or after a restart`, async () => {
       fixture.startControllers();
       const before = await treasure({ finalizers: ["example.com/keep"] });
       let count = 0;

@@ -143,7 +143,7 @@ class Stage {
     }
   }
 
-  /** What runs in the clusters: what they are told at once, as they say. */
+  /** What runs in the clusters: at once what their objects request, and as they report. */
   async runs(): Promise<Record<string, number>> {
     const found: Record<string, number> = {};
     for (const [name, side] of this.down) {
@@ -202,7 +202,7 @@ for (const mode of ["Push", "Pull"] as const) {
       await stage.lose("east");
       if (mode === "Pull") await stage.until(allIn("west"), 900_000);
       else {
-        // Nobody in the cluster stops anything: who knows that it is down says so.
+        // No agent stops anything in the cluster: its administrator deletes the SyncTarget.
         await stage.pass(900_000);
         assert.deepEqual(await stage.runs(), { east: replicas });
         await stage.home.resource(syncTargets).delete({ name: "east" });

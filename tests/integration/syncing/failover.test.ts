@@ -95,7 +95,7 @@ class Failover {
     assert.equal(sum(await this.asked(cluster)), wanted);
   }
 
-  /** Clusters run what they are told. */
+  /** Clusters run what their objects request. */
   async report(...clusters: readonly string[]): Promise<void> {
     const { items } = await this.client.resource(deployments).list({});
     for (const { metadata, ...rest } of items) {

@@ -133,7 +133,7 @@ export type FaultResponse =
   | undefined
   /** Nothing goes through. */
   | "cut"
-  /** A write is done, and nobody says so. */
+  /** A write is done, and its response is lost. */
   | "lost-answer"
   /** Lists are without their items. */
   | "empty"
@@ -158,7 +158,7 @@ export class FaultyServer {
   readonly syncerClient: Client;
   /** Of the syncer: everything that could change something. */
   readonly writes: string[] = [];
-  /** Beyond so many none is done: who writes without end would let nobody else have a turn. */
+  /** Beyond so many none is done: endless writes would leave other tasks no turn. */
   writesMax = Number.POSITIVE_INFINITY;
   /** Called with every write of the syncer before the server sees it. */
   beforeWrite: (method: string, target: string) => Promise<void> = async () => {};
@@ -215,7 +215,7 @@ export class FaultyServer {
     return side;
   }
 
-  /** A client for a syncer that is told from others. */
+  /** A client for a syncer, distinguished from those of others. */
   clientOf(who: string): Client {
     const { authorization, clock, random } = this.#options;
     const handle = (request: ApiRequest) => this.#handle(request, who);

@@ -89,7 +89,7 @@ class Outage {
       .patchStatus({ name, namespace }, { type: "merge", patch });
   }
 
-  /** As it is told upstream. */
+  /** As it is reported upstream. */
   async phase(): Promise<string | undefined> {
     const { status } = (await this.home.get(at)) as { status?: { phase?: string } };
     return status?.phase;

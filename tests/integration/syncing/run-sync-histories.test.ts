@@ -4,11 +4,10 @@
  * seeded random histories on a clock that stands still; a failure prints its seed and what
  * happened.
  *
- * `KCP_HISTORIES=2000` plays that many of them, `KCP_SEED=17 KCP_HISTORIES=1` one of them again;
- * `KCP_SPLIT_HISTORIES` is for those of split Deployments.
+ * `KCP_HISTORIES=2000` plays that many of them, `KCP_SEED=17 KCP_HISTORIES=1` one of them again.
  */
 import { describe, it } from "node:test";
-import { runCoordinatorHistories, runSyncHistories } from "./run-sync-histories.ts";
+import { runSyncHistories } from "./run-sync-histories.ts";
 
 const histories = Number(process.env["KCP_HISTORIES"] ?? 40);
 const seed = Number(process.env["KCP_SEED"] ?? 1);
@@ -16,13 +15,5 @@ const seed = Number(process.env["KCP_SEED"] ?? 1);
 describe("the syncer in random histories", () => {
   it(`keeps its promises in ${histories} of them, from seed ${seed}`, async () => {
     await runSyncHistories(histories, seed);
-  });
-});
-
-const splitHistories = Number(process.env["KCP_SPLIT_HISTORIES"] ?? 5);
-
-describe("split Deployments in random histories", () => {
-  it(`add up in ${splitHistories} of them, from seed ${seed}`, async () => {
-    await runCoordinatorHistories(splitHistories, seed);
   });
 });

@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
-import { CoordinatorHistory } from "./coordinator-history.ts";
 import { FaultyServer } from "./faulty-server.ts";
 import { SyncHistory, type SyncHistoryServers } from "./sync-history.ts";
 
@@ -17,20 +16,6 @@ export async function runSyncHistories(count: number, firstSeed: number): Promis
     const random = new SeededRandom(seed);
     await withStage(random, (stage) => play(new SyncHistory(stage, random), random));
   }
-}
-
-/** The same of Deployments that are split over the clusters. */
-export async function runCoordinatorHistories(count: number, firstSeed: number): Promise<void> {
-  for (let seed = firstSeed; seed < firstSeed + count; seed++) {
-    const random = new SeededRandom(seed);
-    await withStage(random, (stage) => play(new CoordinatorHistory(stage, random), random));
-  }
-}
-
-interface RunnableHistory {
-  readonly log: readonly string[];
-  run(steps: number): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** Of syncers to one server in one history; the most that was seen is a tenth of it. */
@@ -45,7 +30,7 @@ function skewed(clock: Clock, byMs: number): Clock {
   };
 }
 
-async function play(history: RunnableHistory, random: SeededRandom): Promise<void> {
+async function play(history: SyncHistory, random: SeededRandom): Promise<void> {
   try {
     await history.run(10 + random.integer(25));
   } catch (error) {

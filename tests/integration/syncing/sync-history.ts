@@ -46,7 +46,7 @@ interface RunningSyncer {
 }
 
 export class SyncHistory {
-  /** What happened, for who has to find out why it failed. */
+  /** The events so far, which a failure prints. */
   readonly log: string[] = [];
   readonly #stage: SyncHistoryServers;
   readonly #random: SeededRandom;

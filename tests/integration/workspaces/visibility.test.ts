@@ -470,7 +470,7 @@ describe("what can be seen and done", () => {
     resolve(`${at}/${isEverywhere ? kinds[kind].replace("namespaces/default/", "") : kinds[kind]}`);
 
   for (const row of table) {
-    it(`${row.kind} at ${row.at}: ${row.read.join(", ") || "nobody"} read`, async () => {
+    it(`${row.kind} at ${row.at}: ${row.read.join(", ") || "no user"} read`, async () => {
       for (const actor of everyone) await check(row, actor);
     });
   }

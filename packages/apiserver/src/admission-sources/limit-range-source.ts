@@ -11,7 +11,7 @@ export interface LimitRangeSourceOptions extends ParameterSourceOptions {
   readonly mayContain: (cluster: ClusterName, collection: ResourceKey) => boolean;
 }
 
-/** Keeps nothing: whoever serves the Pods of a cluster has its definitions in memory. */
+/** Keeps nothing: the server of a cluster's Pods has its definitions in memory. */
 export function limitRangeSource(options: LimitRangeSourceOptions): LimitRangeSource {
   const { catalog, mayContain } = options;
   return {

@@ -2,7 +2,7 @@
  * AuditTail: the audit events of this server as they happen, for readers of GET /audit.
  *
  * Nothing is kept: without readers an event costs one comparison, and a reader gets the events from
- * its request on. A reader that is slower than the events loses some, and is told how many; no
+ * its request on. A reader that is slower than the events loses some, and gets their number; no
  * request waits for a reader.
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";

@@ -162,7 +162,10 @@ describe("a Pod of a custom definition", () => {
           defaultMode: 420,
         },
       },
-      { name: "d", ephemeral: { volumeClaimTemplate: { spec: { volumeMode: "Filesystem" } } } },
+      {
+        name: "d",
+        ephemeral: { volumeClaimTemplate: { metadata: {}, spec: { volumeMode: "Filesystem" } } },
+      },
     ]);
   });
 

@@ -29,7 +29,7 @@ const open = (
 ) =>
   EncryptedStorage.open(
     inner,
-    parseEncryptionConfig(config(resources, ...providers), services),
+    parseEncryptionConfig(config(resources, ...providers), { named: services }),
     (key) => unreadable.push(key),
   );
 
@@ -169,7 +169,16 @@ describe("the encryption configuration", () => {
       config(["secrets"], { secretbox: { keys: [] } }),
       /secretbox is not supported; use aesgcm/,
     ],
-    ["an unknown key service", config(["secrets"], { kms: { name: "x" } }), /no key service "x"/],
+    [
+      "a KMS provider without a socket",
+      config(["secrets"], { kms: { name: "x" } }),
+      /kms\.endpoint: the plug-in's socket/,
+    ],
+    [
+      "a KMS provider of version 1",
+      config(["secrets"], { kms: { name: "x", apiVersion: "v1" } }),
+      /v1; only v2 is supported/,
+    ],
     ["no providers", config(["secrets"]), /providers is not a list with entries/],
   ] as const)
     it(`with ${title} is refused`, () => {

@@ -5,6 +5,7 @@
  * A value that no key opens is returned as it is stored: it is no stored object, so lists leave it
  * out, a get fails, and it is reported as damaged values are.
  */
+import { createSecretKey, type KeyObject } from "node:crypto";
 import {
   type CallOptions,
   type Change,
@@ -24,41 +25,53 @@ import {
   type WatchOptions,
   type Write,
 } from "../storage/index.ts";
-import { decryptBody, encryptValue, partsOf, prefixOf } from "./encrypted-value.ts";
+import {
+  decryptBody,
+  type EncryptedParts,
+  encryptValue,
+  nonceOf,
+  partsOf,
+  prefixOf,
+} from "./encrypted-value.ts";
 import { type EncryptionRule, prefixesOf, ruleFor } from "./encryption-config.ts";
 import type { KeySource } from "./key-source.ts";
 
 /** How values of a resource are written. */
 interface Writer {
-  readonly source: string;
+  readonly source: KeySource;
+  /** Of a source whose key another program rotates. */
+  readonly keyId: string | undefined;
+  readonly header: Buffer;
   readonly prefix: Buffer;
-  readonly key: Buffer;
-  nonce: bigint;
+  readonly key: KeyObject;
+  nonce: number;
+  /** What it encrypted last, by nonce: the backend's feed returns each write at once. */
+  readonly recent: RecentWrites;
 }
 
 /** Each start of a server makes a data key; a store with more than these opens keys again. */
 const openKeysMax = 10_000;
 const rewritePageEntries = 200;
+const recentBytesMax = 1 << 20;
 
 export class EncryptedStorage implements Storage {
   readonly #inner: Storage & Partial<SnapshotSource & SnapshotTarget>;
   readonly #rules: readonly EncryptionRule[];
   readonly #sources: ReadonlyMap<string, KeySource>;
-  readonly #writers: ReadonlyMap<EncryptionRule, Writer>;
+  readonly #writers: Map<EncryptionRule, Writer>;
   readonly #closing = new AbortController();
   readonly #onUnreadable: (key: StorageKey, error: unknown) => void;
   /** Undefined: the resource is not encrypted. */
   readonly #ruleByCollection = new Map<string, EncryptionRule | undefined>();
   /** By source and header. */
   readonly #openKeys = new Map<string, Buffer>();
-  /** What this process encrypted, as long as the backend keeps the bytes: its feed has them. */
-  readonly #written = new WeakMap<Uint8Array, Pick<Entry, "key" | "value">>();
   readonly peek?: NonNullable<Storage["peek"]>;
   readonly requestProgress?: NonNullable<Storage["requestProgress"]>;
   readonly evictUnused?: NonNullable<Storage["evictUnused"]>;
   readonly releaseMemory?: NonNullable<Storage["releaseMemory"]>;
   readonly history?: NonNullable<Storage["history"]>;
   readonly openSnapshot?: SnapshotSource["openSnapshot"];
+  readonly storedChanges?: NonNullable<SnapshotSource["storedChanges"]>;
   readonly restoreSnapshot?: SnapshotTarget["restoreSnapshot"];
   /** Of etcd, whose revisions are its own. */
   readonly restore?: (entries: AsyncIterable<Entry>, options: CallOptions) => Promise<unknown>;
@@ -72,9 +85,7 @@ export class EncryptedStorage implements Storage {
     for (const rule of rules) {
       const [first] = rule.providers;
       if (first === undefined || first === "identity") continue;
-      const { header, key } = await first.newDataKey();
-      const { name: source } = first;
-      writers.set(rule, { source, prefix: prefixOf(source, header), key, nonce: 0n });
+      writers.set(rule, await writerOf(first));
     }
     return new EncryptedStorage(inner, rules, writers, onUnreadable);
   }
@@ -82,7 +93,7 @@ export class EncryptedStorage implements Storage {
   private constructor(
     inner: Storage & Partial<SnapshotSource & SnapshotTarget>,
     rules: readonly EncryptionRule[],
-    writers: ReadonlyMap<EncryptionRule, Writer>,
+    writers: Map<EncryptionRule, Writer>,
     onUnreadable: (key: StorageKey, error: unknown) => void,
   ) {
     this.#inner = inner;
@@ -98,6 +109,7 @@ export class EncryptedStorage implements Storage {
     if (inner.releaseMemory !== undefined) this.releaseMemory = inner.releaseMemory.bind(inner);
     if (inner.history !== undefined) this.history = inner.history;
     if (inner.openSnapshot !== undefined) this.openSnapshot = inner.openSnapshot.bind(inner);
+    if (inner.storedChanges !== undefined) this.storedChanges = inner.storedChanges.bind(inner);
     const { restore } = inner as { readonly restore?: EncryptedStorage["restore"] };
     if (restore !== undefined) this.restore = restore.bind(inner);
     if (inner.restoreSnapshot !== undefined)
@@ -130,9 +142,8 @@ export class EncryptedStorage implements Storage {
     const writer = value === "delete" ? undefined : this.#writerOf(key);
     if (value === "delete" || writer === undefined) return this.#inner.commit(write, options);
     writer.nonce++;
-    const encrypted = encryptValue(writer, key, value);
-    this.#written.set(encrypted, { key, value });
-    return this.#inner.commit({ ...write, value: encrypted }, options);
+    writer.recent.add(writer.nonce, key, value);
+    return this.#inner.commit({ ...write, value: encryptValue(writer, key, value) }, options);
   }
 
   watch(prefix: StorageKey, afterRevision: Revision, options: WatchOptions): AsyncIterable<Change> {
@@ -140,10 +151,15 @@ export class EncryptedStorage implements Storage {
     return {
       [Symbol.asyncIterator]: () => {
         const iterator = changes[Symbol.asyncIterator]();
-        const opened = (result: IteratorResult<Change>) =>
-          result.done === true || this.#isPlainChange(result.value)
-            ? result
-            : this.#openedChange(result.value).then((value) => ({ done: false as const, value }));
+        const opened = (result: IteratorResult<Change>) => {
+          if (result.done === true || this.#isPlainChange(result.value)) return result;
+          const known = this.#knownChange(result.value);
+          if (known !== undefined) return { done: false as const, value: known };
+          return this.#openedChange(result.value).then((value) => ({
+            done: false as const,
+            value,
+          }));
+        };
         return {
           next: () => iterator.next().then(opened),
           return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
@@ -160,8 +176,9 @@ export class EncryptedStorage implements Storage {
     return this.#inner.health();
   }
 
-  get isClosed(): boolean {
-    return this.#closing.signal.aborted;
+  /** Aborts when the store is closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
   }
 
   close(): Promise<void> {
@@ -188,11 +205,30 @@ export class EncryptedStorage implements Storage {
     return count;
   }
 
+  /** Whether another program rotates a key of this store. */
+  get hasRotatedKeys(): boolean {
+    return [...this.#writers.values()].some(({ source }) => source.currentKeyId !== undefined);
+  }
+
+  /**
+   * Asks the services for the keys that they encrypt with now. A new key wraps a new data key, and
+   * encrypts what is written from then on. Resolves with whether there is one.
+   */
+  async followKeys(): Promise<boolean> {
+    let isChanged = false;
+    for (const [rule, { source, keyId: known }] of this.#writers) {
+      if (source.currentKeyId === undefined || (await source.currentKeyId()) === known) continue;
+      this.#writers.set(rule, await writerOf(source));
+      isChanged = true;
+    }
+    return isChanged;
+  }
+
   async #rewrite(entry: Entry, signal: AbortSignal): Promise<boolean> {
     const { key, modifiedAt: expected } = entry;
     const rule = this.#ruleOf(key);
-    const stored = partsOf(entry.value)?.name;
-    if (rule === undefined || stored === this.#writers.get(rule)?.source) return false;
+    if (rule === undefined || isCurrent(partsOf(entry.value), this.#writers.get(rule)))
+      return false;
     const { value } = await this.#opened(entry);
     // No key opens it: it stays as it is.
     if (partsOf(value) !== undefined) return false;
@@ -208,14 +244,32 @@ export class EncryptedStorage implements Storage {
 
   #peek(key: StorageKey): Entry | undefined {
     const entry = this.#inner.peek?.(key);
-    if (entry === undefined || this.#isPlain(entry)) return entry;
-    const written = this.#written.get(entry.value);
-    if (written?.key === entry.key) return { ...entry, value: written.value };
+    return entry && this.#known(entry);
+  }
+
+  /** The entry when it needs no key that is opened first. */
+  #known(entry: Entry): Entry | undefined {
     const parts = partsOf(entry.value);
-    const known = parts && this.#openKeys.get(keyId(parts));
-    return known === undefined || parts === undefined
-      ? undefined
-      : this.#decrypted(entry, known, parts.body);
+    if (parts === undefined) return entry;
+    const recent = this.#recent(entry, parts);
+    if (recent !== undefined) return { ...entry, value: recent };
+    const known = this.#openKeys.get(keyId(parts));
+    return known && this.#decrypted(entry, known, parts.body);
+  }
+
+  #recent({ key }: Entry, { name, header, body }: EncryptedParts): Uint8Array | undefined {
+    const writer = this.#writerOf(key);
+    if (writer?.source.name !== name || !writer.header.equals(header)) return undefined;
+    return writer.recent.get(nonceOf(body), key);
+  }
+
+  #knownChange(change: Change): Change | undefined {
+    if (change.kind === "progress") return change;
+    const previous = change.previous && this.#known(change.previous);
+    if ((previous === undefined) !== (change.previous === undefined)) return undefined;
+    if (change.kind === "delete") return previous && { ...change, previous };
+    const entry = this.#known(change.entry);
+    return entry && { ...change, entry, previous };
   }
 
   #isPlain({ value }: Entry): boolean {
@@ -241,10 +295,9 @@ export class EncryptedStorage implements Storage {
   }
 
   async #opened(entry: Entry): Promise<Entry> {
-    const written = this.#written.get(entry.value);
-    if (written?.key === entry.key) return { ...entry, value: written.value };
-    const parts = partsOf(entry.value);
-    if (parts === undefined) return entry;
+    const opened = this.#known(entry);
+    if (opened !== undefined) return opened;
+    const parts = partsOf(entry.value) as EncryptedParts;
     const id = keyId(parts);
     let key = this.#openKeys.get(id);
     if (key === undefined) {
@@ -286,6 +339,44 @@ export class EncryptedStorage implements Storage {
     this.#ruleByCollection.set(collection, rule);
     return rule;
   }
+}
+
+async function writerOf(source: KeySource): Promise<Writer> {
+  const { header, key } = await source.newDataKey();
+  return {
+    ...{ source, header, keyId: source.keyIdOf?.(header) },
+    ...{ prefix: prefixOf(source.name, header), key: createSecretKey(key) },
+    ...{ nonce: 0, recent: new RecentWrites() },
+  };
+}
+
+/** The newest values of a writer, within a limit of bytes. */
+class RecentWrites {
+  readonly #values = new Map<number, { readonly key: StorageKey; readonly value: Uint8Array }>();
+  #bytes = 0;
+
+  add(nonce: number, key: StorageKey, value: Uint8Array): void {
+    this.#values.set(nonce, { key, value });
+    this.#bytes += value.length;
+    if (this.#bytes <= recentBytesMax) return;
+    for (const [oldest, { value: dropped }] of this.#values) {
+      this.#values.delete(oldest);
+      this.#bytes -= dropped.length;
+      if (this.#bytes <= recentBytesMax) return;
+    }
+  }
+
+  get(nonce: number, key: StorageKey): Uint8Array | undefined {
+    const found = this.#values.get(nonce);
+    return found?.key === key ? found.value : undefined;
+  }
+}
+
+/** Whether the value needs no key but the one that writes. */
+function isCurrent(stored: EncryptedParts | undefined, writer: Writer | undefined): boolean {
+  if (stored === undefined || writer === undefined) return stored === writer;
+  const { source, keyId: id } = writer;
+  return stored.name === source.name && source.keyIdOf?.(stored.header) === id;
 }
 
 function keyId({ name, header }: { readonly name: string; readonly header: Buffer }): string {

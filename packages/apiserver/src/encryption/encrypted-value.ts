@@ -8,7 +8,7 @@
  *     4  u8   length of the name of the key source
  *     5       the name, the header, 12 bytes nonce, 16 bytes tag, the ciphertext
  */
-import { createCipheriv, createDecipheriv } from "node:crypto";
+import { createCipheriv, createDecipheriv, type KeyObject } from "node:crypto";
 import type { StorageKey } from "../storage/index.ts";
 
 const format = 2;
@@ -53,21 +53,32 @@ export function prefixOf(name: string, header: Buffer): Buffer {
 }
 
 export function encryptValue(
-  { prefix, key, nonce }: { readonly prefix: Buffer; readonly key: Buffer; readonly nonce: bigint },
+  {
+    prefix,
+    key,
+    nonce,
+  }: { readonly prefix: Buffer; readonly key: KeyObject; readonly nonce: number },
   at: StorageKey,
   value: Uint8Array,
 ): Buffer {
   const tagAt = prefix.length + nonceBytes;
-  // A counter mode: the ciphertext is as long as the value.
-  const bytes = Buffer.alloc(tagAt + tagBytes + value.length);
+  // A counter mode: the ciphertext is as long as the value. Backends copy what they keep.
+  const bytes = Buffer.allocUnsafe(tagAt + tagBytes + value.length);
   prefix.copy(bytes);
-  bytes.writeBigUInt64BE(nonce, tagAt - 8);
+  bytes.writeUInt32BE(0, prefix.length);
+  bytes.writeUInt32BE(Math.floor(nonce / 2 ** 32), tagAt - 8);
+  bytes.writeUInt32BE(nonce % 2 ** 32, tagAt - 4);
   const iv = bytes.subarray(prefix.length, tagAt);
   const cipher = createCipheriv(algorithm, key, iv).setAAD(Buffer.from(at));
   cipher.update(value).copy(bytes, tagAt + tagBytes);
   cipher.final();
   cipher.getAuthTag().copy(bytes, tagAt);
   return bytes;
+}
+
+/** The counter that the nonce of a value is made of. */
+export function nonceOf(body: Buffer): number {
+  return body.readUInt32BE(4) * 2 ** 32 + body.readUInt32BE(8);
 }
 
 /** Throws when the key, the place or a byte is another one. */

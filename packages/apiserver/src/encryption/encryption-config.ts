@@ -13,6 +13,17 @@ export interface EncryptionRule {
   readonly providers: readonly (KeySource | "identity")[];
 }
 
+/** Where the services that `kms` providers name are found. */
+export interface KeyServices {
+  /** By the names of providers, from an embedder. */
+  readonly named?: ReadonlyMap<string, KeyService> | undefined;
+  /** The plug-in at `unix:///path`; throws when it is no such address. */
+  readonly pluginAt?: ((endpoint: string, timeoutMs: number) => KeyService) | undefined;
+}
+
+const noServices: KeyServices = {};
+const pluginTimeoutMs = 3000;
+
 export class EncryptionConfigError extends Error {
   override readonly name = "EncryptionConfigError";
 }
@@ -22,7 +33,7 @@ const aesKeyBytes = new Set([16, 24, 32]);
 
 export function parseEncryptionConfig(
   document: JsonValue | undefined,
-  services: ReadonlyMap<string, KeyService> = new Map(),
+  services: KeyServices = noServices,
 ): readonly EncryptionRule[] {
   const root = objectAt(document, "the document");
   if (root["apiVersion"] !== apiVersion || root["kind"] !== "EncryptionConfiguration")
@@ -41,7 +52,7 @@ export function parseEncryptionConfig(
 function providerOf(
   provider: Readonly<Record<string, JsonValue>>,
   at: string,
-  services: ReadonlyMap<string, KeyService>,
+  services: KeyServices,
 ): readonly (KeySource | "identity")[] {
   const [kind = "", ...others] = Object.keys(provider);
   if (others.length > 0) throw new EncryptionConfigError(`${at}: one provider for each entry`);
@@ -53,20 +64,46 @@ function providerOf(
       return listAt(objectAt(settings, `${at}.aesgcm`)["keys"], `${at}.aesgcm.keys`).map(
         (entry, i) => aesKey(entry, `${at}.aesgcm.keys[${i}]`),
       );
-    case "kms": {
-      const name = String(objectAt(settings, `${at}.kms`)["name"] ?? "");
-      const service = services.get(name);
-      if (service === undefined)
-        throw new EncryptionConfigError(
-          `${at}.kms: there is no key service ${JSON.stringify(name)}; an embedder passes it as keyServices`,
-        );
-      return [serviceKey(name, service)];
-    }
+    case "kms":
+      return [kmsKey(objectAt(settings, `${at}.kms`), `${at}.kms`, services)];
     default:
       throw new EncryptionConfigError(
         `${at}: ${kind} is not supported; use aesgcm, kms or identity`,
       );
   }
+}
+
+function kmsKey(
+  settings: Readonly<Record<string, JsonValue>>,
+  at: string,
+  { named, pluginAt }: KeyServices,
+): KeySource {
+  const { name, endpoint, timeout, apiVersion: version = "v2" } = settings;
+  if (typeof name !== "string" || !/^[\w.-]{1,63}$/.test(name))
+    throw new EncryptionConfigError(`${at}.name: 1 to 63 letters, digits, dots and dashes`);
+  const service = named?.get(name);
+  if (service !== undefined) return serviceKey(name, service);
+  if (version !== "v2")
+    throw new EncryptionConfigError(`${at}.apiVersion: ${String(version)}; only v2 is supported`);
+  if (typeof endpoint !== "string" || pluginAt === undefined)
+    throw new EncryptionConfigError(
+      `${at}.endpoint: the plug-in's socket, as in unix:///run/kms.sock`,
+    );
+  try {
+    return serviceKey(name, pluginAt(endpoint, timeoutOf(timeout, at)));
+  } catch (error) {
+    if (error instanceof TypeError)
+      throw new EncryptionConfigError(`${at}.endpoint: ${error.message}`);
+    throw error;
+  }
+}
+
+function timeoutOf(timeout: JsonValue | undefined, at: string): number {
+  if (timeout === undefined) return pluginTimeoutMs;
+  const [, amount, unit] = /^(\d{1,6})(ms|s)$/.exec(String(timeout)) ?? [];
+  if (amount === undefined || Number(amount) === 0)
+    throw new EncryptionConfigError(`${at}.timeout: ${String(timeout)}; expected 500ms or 3s`);
+  return Number(amount) * (unit === "s" ? 1000 : 1);
 }
 
 function aesKey(entry: JsonValue, at: string): KeySource {

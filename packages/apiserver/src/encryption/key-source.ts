@@ -12,7 +12,15 @@ export interface DataKey {
   readonly key: Buffer;
 }
 
-export interface KeySource {
+/** Sources whose key another program rotates have all of it. */
+interface RotatedKey {
+  /** The ID of the key that the source encrypts with now. */
+  currentKeyId(): Promise<string>;
+  /** The ID of the key that wrapped this data key. Throws for a header of another source. */
+  keyIdOf(header: Uint8Array): string;
+}
+
+export interface KeySource extends Partial<RotatedKey> {
   /** Of the configuration; stored with each value, so that its key is found again. */
   readonly name: string;
   newDataKey(): Promise<DataKey>;
@@ -24,7 +32,7 @@ export interface KeySource {
  * A key management service, as the KMS v2 plug-ins of Kubernetes: it wraps keys, and never sees a
  * value. It is called once when a server starts, and once for each data key that is read first.
  */
-export interface KeyService {
+export interface KeyService extends Partial<RotatedKey> {
   encrypt(plaintext: Uint8Array): Promise<{ readonly ciphertext: Uint8Array }>;
   decrypt(ciphertext: Uint8Array): Promise<Uint8Array>;
 }
@@ -50,8 +58,11 @@ export function localKey(name: string, secret: Buffer): KeySource {
 
 /** A data key that a service has wrapped. */
 export function serviceKey(name: string, service: KeyService): KeySource {
+  const { currentKeyId, keyIdOf } = service;
   return {
     name,
+    ...(currentKeyId === undefined ? {} : { currentKeyId: currentKeyId.bind(service) }),
+    ...(keyIdOf === undefined ? {} : { keyIdOf: keyIdOf.bind(service) }),
     async newDataKey() {
       const key = randomBytes(dataKeyBytes);
       const { ciphertext } = await service.encrypt(key);

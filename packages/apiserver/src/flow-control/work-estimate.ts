@@ -6,7 +6,7 @@
  * in proportion: they decide how much work starts in a turn, and how requests count for their
  * cluster.
  */
-import { isTrue } from "../request/query.ts";
+import { isTrue } from "../request/api-request.ts";
 import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
 
 export interface WorkEstimate {

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { Shape } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
 import { apiVersionOf, type Draft, type SubresourceKind } from "../registry/index.ts";
-import { isTrue } from "../request/query.ts";
+import { isTrue } from "../request/api-request.ts";
 
 export function optionsFrom(kind: SubresourceKind, query: URLSearchParams): Draft {
   const options: Draft = { kind: kind.kind, apiVersion: apiVersionOf(kind) };

@@ -2,8 +2,7 @@
 import { fieldManagerOf } from "@kcp-ts/machinery/apply";
 import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
 import type { FieldManager } from "../registry/index.ts";
-import { header } from "../request/api-request.ts";
-import { isTrue } from "../request/query.ts";
+import { header, isTrue } from "../request/api-request.ts";
 import { type Revision, toRevision } from "../storage/index.ts";
 import type { Freshness } from "../watch-cache/index.ts";
 import type { HandlerRequest } from "./handler-context.ts";

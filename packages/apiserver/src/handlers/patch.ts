@@ -18,9 +18,8 @@ import { patchRulesOf } from "@kcp-ts/machinery/shape";
 import { fieldError, statusError } from "@kcp-ts/machinery/status";
 import { decodeText, mediaTypeOf } from "../content/index.ts";
 import type { BuildObject, Draft, ResourceDefinition } from "../registry/index.ts";
-import { type ApiResponse, header } from "../request/api-request.ts";
+import { type ApiResponse, header, isTrue } from "../request/api-request.ts";
 import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
-import { isTrue } from "../request/query.ts";
 import { containsSecrets } from "../request/secret-kinds.ts";
 import {
   HandlerAdmissionRequest,

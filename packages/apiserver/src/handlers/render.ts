@@ -1,5 +1,5 @@
 /** Renders stored entries as the bytes of a response, in the form that the client requested. */
-import { runSyncFirst, yieldToEventLoop } from "@kcp-ts/machinery/base";
+
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   encodeValue,
@@ -115,22 +115,15 @@ function transform(
 // finishWrite converts the result of a write to the requested version, adds warnings, and waits
 // until the watch cache has seen the write where the kind requires it.
 
-/** Reading larger objects takes some milliseconds: the handler yields to the event loop before. */
-const largeBytes = 32 << 10;
-
 export async function finishWrite(
   written: WriteResult,
   { definition, warnings }: HandlerRequest,
   { watchCache }: HandlerDependencies,
 ): Promise<WriteResult> {
   const { isStored, outcome } = written;
+  if (written.warnings !== undefined) warnings.push(...written.warnings);
   const isServedForm = outcome === "created" && definition.codec?.storesAsServed !== false;
   const entry = isServedForm ? written.entry : await toServed(definition, written.entry);
-  if (definition.strategy.warnings !== undefined && outcome !== "deleted" && outcome !== "marked") {
-    const object = await runSyncFirst(decodeObjectResumable(entry));
-    if (entry.value.length > largeBytes) await yieldToEventLoop();
-    warnings.push(...definition.strategy.warnings(object));
-  }
   if (definition.warnings !== undefined) warnings.push(...definition.warnings);
   if (definition.waitsForOwnWrite === true && isStored)
     await watchCache.hub.waitUntilSeen(entry.modifiedAt, uncancelled);

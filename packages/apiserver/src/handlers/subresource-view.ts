@@ -19,9 +19,8 @@ import {
   toServed,
   translateStorageErrors,
 } from "../registry/index.ts";
-import { type ApiResponse, header } from "../request/api-request.ts";
+import { type ApiResponse, header, isTrue } from "../request/api-request.ts";
 import { applyPatchType } from "../request/media-types.ts";
-import { isTrue } from "../request/query.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { HandlerAdmissionRequest } from "./admission-request.ts";
 import { type ApplyRequest, applyBuild, decodeConfiguration } from "./apply.ts";

@@ -78,7 +78,7 @@ const strangers: Readonly<Record<string, () => Socket>> = {
 
 describe("unauthenticated clients with more connections than there are file descriptors", () => {
   for (const [at, [who, open]] of Object.entries(strangers).entries())
-    it(`${who} keep nobody from writing`, async () => {
+    it(`other clients write beside connections ${who}`, async () => {
       for (let n = 0; n < 2 * descriptors; n++) {
         const socket = open();
         socket.on("error", () => {});

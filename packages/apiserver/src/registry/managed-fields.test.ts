@@ -14,7 +14,7 @@ function stored(object: JsonObject): Promise<JsonObject> {
     definition: configMaps,
     cluster: "a" as ClusterName,
     fieldManager,
-    prepared: { object, sent: object },
+    prepared: { object, sent: object, warnings: [] },
     live: undefined,
     now: "2026-01-01T00:00:00Z",
     isLarge: false,

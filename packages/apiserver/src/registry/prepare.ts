@@ -33,7 +33,11 @@ export interface PreparedObject {
   readonly object: JsonObject;
   /** The object before the strategy changed it: the fields that the sender owns. */
   readonly sent: JsonObject;
+  /** For the sender of the valid object. */
+  readonly warnings: readonly string[];
 }
+
+const noWarnings: readonly string[] = [];
 
 export async function prepareCreate(
   definition: ResourceDefinition,
@@ -72,7 +76,8 @@ export async function prepareCreate(
     requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
   });
   await throwIfInvalid(definition, metadata["name"], errors, strategy.validate(draft, written));
-  return { object: draft, sent: before ?? draft };
+  const warnings = strategy.warnings?.(draft) ?? noWarnings;
+  return { object: draft, sent: before ?? draft, warnings };
 }
 
 /** A validation that takes more than one step yields to the event loop. */
@@ -116,7 +121,7 @@ export function prepareAsSent(
     (update.subresource ?? strategy).prepareForUpdate(draft, update.old, context);
   else if (strategy.ownsOnlySentFields !== true) strategy.prepareForCreate(draft, context);
   if (update !== undefined || strategy.ownsOnlySentFields !== true) strategy.canonicalize?.(draft);
-  return { object, sent: draft };
+  return { object, sent: draft, warnings: noWarnings };
 }
 
 const changeableMetadata = ["annotations", "finalizers", "labels", "ownerReferences"];
@@ -178,7 +183,9 @@ export async function prepareUpdate(
   });
   await throwIfInvalid(definition, name, errors, rules.validateUpdate(draft, old, context));
   bumpGeneration(draft, old);
-  return { object: draft, sent: draft };
+  const isMain = subresource === undefined;
+  const warnings = (isMain && definition.strategy.warnings?.(draft, old)) || noWarnings;
+  return { object: draft, sent: draft, warnings };
 }
 
 function needsQualifiedFinalizers({ itemsCarryKind, strategy }: ResourceDefinition): boolean {

@@ -118,6 +118,8 @@ export interface WriteResult {
   readonly outcome: "created" | "updated" | "unchanged" | "deleted" | "marked";
   /** The uid of the deleted object. */
   readonly uid?: string | undefined;
+  /** For the sender of a create or an update. */
+  readonly warnings?: readonly string[];
   /** The object before its deletion, in the requested version, as admission has seen it. */
   readonly served?: Entry | undefined;
 }
@@ -213,7 +215,7 @@ export class Registry {
       const written = await this.#insert(definition, place, object, storing);
       if (written !== undefined) {
         prerequisites?.commit();
-        return written;
+        return withWarnings(written, prepared.warnings);
       }
       if (prerequisites !== undefined) await prerequisites.rollback();
       const isGenerated =
@@ -285,7 +287,7 @@ export class Registry {
       });
       // Another writer was faster: the next iteration detects a changed version, or a deleted
       // object.
-      if (written !== undefined) return written;
+      if (written !== undefined) return withWarnings(written, prepared.warnings);
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
   }
@@ -549,6 +551,10 @@ interface PlannedDeletion {
 
 function uidIn(metadata: JsonObject): string | undefined {
   return (metadata as { readonly uid?: string }).uid;
+}
+
+function withWarnings(written: WriteResult, warnings: readonly string[]): WriteResult {
+  return warnings.length === 0 ? written : { ...written, warnings };
 }
 
 async function decoded(entry: Entry): Promise<JsonObject> {

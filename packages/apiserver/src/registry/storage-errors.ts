@@ -21,6 +21,8 @@ export function fromStorageError(error: unknown, { resource, askedVersion }: Fai
       return statusError.expired("the watch fell too far behind and was ended");
     case "too-large":
       return statusError.tooLarge("the object does not fit into the store");
+    case "moving":
+      return movingError();
     case "closed":
       return statusError.unavailable("the server is stopping");
     case "unavailable":
@@ -38,6 +40,16 @@ export function fromStorageError(error: unknown, { resource, askedVersion }: Fai
     case "conflict":
       return statusError.internal("a write conflict was not handled", error);
   }
+}
+
+/** Clients that honour Retry-After send the write again, and reach the shard that accepts it. */
+function movingError(): StatusError {
+  return new StatusError({
+    code: 503,
+    reason: "ServiceUnavailable",
+    message: "the workspace moves to another shard: try again",
+    details: { retryAfterSeconds: 1 },
+  });
 }
 
 const unavailable = "storage unavailable";

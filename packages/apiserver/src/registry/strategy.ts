@@ -71,8 +71,11 @@ export interface Strategy {
    */
   readonly patchRules?: PatchSchema | "none";
 
-  /** Warnings for the sender of a valid object. */
-  readonly warnings?: (object: JsonObject) => string[];
+  /**
+   * Warnings for the sender of a valid object through the main endpoint; `old` is set for an
+   * update.
+   */
+  readonly warnings?: (object: JsonObject, old?: JsonObject) => string[];
   /**
    * Whether the writes of a manager are recorded in managedFields; all are if omitted. For kinds
    * that a controller of the same process writes in great numbers.

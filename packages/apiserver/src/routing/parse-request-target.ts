@@ -8,7 +8,7 @@
 import { type ClusterPath, parseClusterReference, rootCluster } from "@kcp-ts/machinery/names";
 import { parseFieldSelector, SelectorSyntaxError } from "@kcp-ts/machinery/selectors";
 import { statusError } from "@kcp-ts/machinery/status";
-import { isTrue } from "../request/query.ts";
+import { isTrue } from "../request/api-request.ts";
 import {
   type ClusterScope,
   type RequestScope,

@@ -10,12 +10,17 @@ import { type HealthChecks, isHealthPath, serveHealth } from "../health/index.ts
 import type { ServerMetrics } from "../metrics/index.ts";
 import { isOpenApiPath, serveOpenApi } from "../openapi/index.ts";
 import type { Catalog } from "../registry/index.ts";
+import {
+  type ReplicationDependencies,
+  replicationPath,
+  serveReplication,
+} from "../replication/index.ts";
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import { versionInfo } from "./version.ts";
 
-export interface PathDependencies extends BackupDependencies {
+export interface PathDependencies extends BackupDependencies, ReplicationDependencies {
   readonly catalog: Catalog;
   readonly health: HealthChecks;
   readonly metrics: ServerMetrics;
@@ -46,6 +51,9 @@ export async function servePath(
   dependencies: PathDependencies,
 ): Promise<ApiResponse> {
   const { path, query, verb } = scope;
+  // As the backup: it has the complete store.
+  if (path === replicationPath && scope.cluster === rootCluster)
+    return serveReplication(request, { user, verb, query }, dependencies);
   if (verb !== "get" && verb !== "head") throw statusError.pathNotFound();
   if (isHealthPath(path)) return serveHealth(path, query, dependencies.health);
   if (path === "/version" || path === "/version/") return jsonResponse(200, versionInfo);

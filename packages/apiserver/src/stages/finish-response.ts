@@ -14,6 +14,7 @@ import {
 import type { RequestScope } from "../request/request-scope.ts";
 import { anonymousUser } from "../request/user.ts";
 import type { ServerLog } from "../server-log.ts";
+import type { RequestTrace, Tracer } from "../tracing/index.ts";
 import { finishAuditRecord } from "./audit-wiring.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -26,6 +27,8 @@ export interface FinishDependencies {
   /** Undefined without API Priority and Fairness. */
   readonly flowControl: FlowControl | undefined;
   readonly inFlight: InFlightRequests;
+  /** Undefined when requests are not traced. */
+  readonly tracer: Tracer | undefined;
   /** Called for unexpected errors, which no stage throws on purpose. */
   readonly onError: (error: unknown, exchange: RequestContext) => void;
 }
@@ -138,7 +141,7 @@ function holdOrReleaseSlot(
 function observeRequest(
   context: RequestContext,
   response: ApiResponse,
-  { clock, metrics, log }: FinishDependencies,
+  { clock, metrics, log, tracer }: FinishDependencies,
 ): void {
   const { scope, definition, user, impersonator, startedAt } = context;
   const ms = clock.monotonic() - startedAt;
@@ -179,6 +182,8 @@ function observeRequest(
   metrics.observe(sample, body instanceof Uint8Array ? body.length : undefined);
   if (body !== undefined && !(body instanceof Uint8Array))
     observeStream(response, body, sample, metrics);
+  if (context.trace !== undefined && tracer !== undefined)
+    traceRequest(tracer, context.trace, { context, response, sample, ms });
   if (!log.isDebugEnabled) return;
   log.debug(
     {
@@ -193,6 +198,40 @@ function observeRequest(
     },
     "request",
   );
+}
+
+/** Names that a client invented are in attributes, and in no name of a span. */
+function traceRequest(
+  tracer: Tracer,
+  trace: RequestTrace,
+  {
+    context,
+    response,
+    sample,
+    ms,
+  }: {
+    readonly context: RequestContext;
+    readonly response: ApiResponse;
+    readonly sample: RequestSample;
+    readonly ms: number;
+  },
+): void {
+  const { scope, user } = context;
+  const { verb, resource, subresource, code } = sample;
+  const kind = subresource === "" ? resource : `${resource}/${subresource}`;
+  tracer.end(trace, {
+    name: kind === "" ? verb : `${verb} ${kind}`,
+    user,
+    ms,
+    isError: code >= 500,
+    attributes: {
+      "http.request.method": context.request.method,
+      "http.response.status_code": code,
+      "url.path": scope?.path ?? "",
+      "kcp.cluster": scope?.cluster ?? "",
+      "audit.id": String(response.headers["audit-id"]),
+    },
+  });
 }
 
 function observeStream(

@@ -22,6 +22,7 @@ import type { ResourceDefinition } from "../registry/index.ts";
 import { type ApiRequest, header } from "../request/api-request.ts";
 import type { RequestScope } from "../request/request-scope.ts";
 import { anonymousUser, type UserInfo } from "../request/user.ts";
+import type { RequestTrace } from "../tracing/index.ts";
 
 const auditIdPattern = /^[\w.-]{1,64}$/;
 
@@ -62,6 +63,8 @@ export class RequestContext implements FlowControlledRequest, AuditContext {
   /** Serves the request, once its scope and its definition are known. */
   serve: Handler | undefined;
   receivedAt = 0;
+  /** Set when requests are traced. */
+  trace: RequestTrace | undefined;
   #auditId: string | undefined;
   #controller: AbortController | undefined;
   /** Set when the deadline of the request has passed, whether or not a listener exists. */

@@ -8,6 +8,7 @@
 import { assert } from "@kcp-ts/machinery/base";
 import { StorageError } from "./errors.ts";
 import type { StorageKey } from "./key.ts";
+import { clusterUnder } from "./moves/move-table.ts";
 import type { Revision } from "./revision.ts";
 import type { Change, WatchOptions } from "./storage.ts";
 
@@ -50,6 +51,14 @@ export class ChangeFeed {
       for (const subscription of this.#subscriptions) subscription.offer(change);
     }
     this.#trim();
+  }
+
+  /** The store's revision is this one now, without a change. */
+  advance(revision: Revision): void {
+    if (revision <= this.#head) return;
+    this.#head = revision;
+    for (const subscription of this.#subscriptions)
+      subscription.offer({ kind: "progress", revision });
   }
 
   /** Drops the tail at and below a revision. */
@@ -207,8 +216,14 @@ class Subscription {
   }
 }
 
+/** Whether a watch of a prefix has the change. */
 export function hasPrefix(prefix: StorageKey, change: DataChange): boolean {
-  return (change.kind === "put" ? change.entry.key : change.previous.key).startsWith(prefix);
+  if (change.relocation === true && clusterUnder(prefix) !== undefined) return false;
+  return keyOfChange(change).startsWith(prefix);
+}
+
+export function keyOfChange(change: DataChange): StorageKey {
+  return change.kind === "put" ? change.entry.key : change.previous.key;
 }
 
 export function changeBytes(change: DataChange): number {

@@ -10,6 +10,7 @@
  * - `too-large`: the value or key exceeds the backend's limit.
  * - `unavailable`: the backend cannot respond now; a write may or may not have happened.
  * - `corrupt`: bytes on disk differ from what was written; nothing was guessed.
+ * - `moving`: the logical cluster moves to another store, or has left: nothing was written.
  * - `closed`: the store was closed.
  */
 import type { Revision } from "./revision.ts";
@@ -22,6 +23,7 @@ export type StorageErrorCode =
   | "too-large"
   | "unavailable"
   | "corrupt"
+  | "moving"
   | "closed";
 
 export interface StorageErrorDetails {

@@ -13,6 +13,15 @@ export {
   resourcePrefix,
   type StorageKey,
 } from "./key.ts";
+export { exportChanges, exportState, storedResources } from "./moves/cluster-export.ts";
+export type {
+  AnnounceOptions,
+  ClusterMoves,
+  ExportRecord,
+  MovePhase,
+  MoveRecord,
+} from "./moves/cluster-moves.ts";
+export { clusterUnder } from "./moves/move-table.ts";
 export { type Revision, revisionZero, toRevision } from "./revision.ts";
 export type { OpenSnapshot, Snapshot, SnapshotSource, SnapshotTarget } from "./snapshot.ts";
 export type {

@@ -75,6 +75,12 @@ export function keyInCluster(key: StorageKey, cluster: ClusterName): StorageKey 
   return `${key.slice(0, end - own.length)}${part(cluster)}${key.slice(end)}` as StorageKey;
 }
 
+/** The resource of an object, or of a prefix that has all of it. */
+export function parseResourceKey(prefix: StorageKey): ResourceKey {
+  const [, group = "", resource = "", identity = ""] = prefix.split("/", 4);
+  return { group: unpart(group), resource: unpart(resource), identity: unpart(identity) };
+}
+
 /** Parses the prefix of a resource, or of a part of it. */
 export function parseCollectionKey(prefix: StorageKey): Pick<ObjectKey, "group" | "resource"> {
   const [, group = "", resource = ""] = prefix.split("/", 3);

@@ -3,12 +3,17 @@
  * commands are not here.
  */
 import type { Revision } from "./revision.ts";
-import type { CallOptions, Entry } from "./storage.ts";
+import type { CallOptions, Change, Entry, WatchOptions } from "./storage.ts";
 
 /** A store that can be read completely during writes. */
 export interface SnapshotSource {
   /** The state at one revision, with every write that was acknowledged before this call. */
   openSnapshot(options: CallOptions): Promise<OpenSnapshot>;
+  /**
+   * All changes after a revision, as `Storage.watch` yields them, and with values as snapshots have
+   * them: encrypted ones stay so. Absent where other programs replicate the store.
+   */
+  storedChanges?(afterRevision: Revision, options: WatchOptions): AsyncIterable<Change>;
 }
 
 export interface OpenSnapshot extends Snapshot {

@@ -5,6 +5,7 @@
  * contract/storage-contract.ts. A backend stores bytes and revisions, not objects.
  */
 import type { StorageKey } from "./key.ts";
+import type { ClusterMoves } from "./moves/cluster-moves.ts";
 import type { Revision } from "./revision.ts";
 
 export interface Storage {
@@ -63,6 +64,9 @@ export interface Storage {
 
   /** Absent where history ends with the process, or is shared with other programs. */
   readonly history?: PersistentHistory;
+
+  /** Moves of logical clusters to and from this store; absent where revisions are not its own. */
+  readonly moves?: ClusterMoves;
 
   /**
    * Releases cache memory without a use between the last two calls. Called by the owner's one
@@ -162,14 +166,24 @@ export interface Page {
   readonly more: boolean;
 }
 
+/**
+ * A relocation is no change of the object: its logical cluster arrived from another store with it,
+ * or left with it. Only watches of prefixes over several clusters have relocations.
+ */
 export type Change =
   | {
       readonly kind: "put";
       readonly entry: Entry;
       readonly previous: Entry | undefined;
       readonly revision: Revision;
+      readonly relocation?: true;
     }
-  | { readonly kind: "delete"; readonly previous: Entry; readonly revision: Revision }
+  | {
+      readonly kind: "delete";
+      readonly previous: Entry;
+      readonly revision: Revision;
+      readonly relocation?: true;
+    }
   | { readonly kind: "progress"; readonly revision: Revision };
 
 export interface StorageFault {

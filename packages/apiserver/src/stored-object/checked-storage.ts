@@ -8,6 +8,7 @@
 import type {
   CallOptions,
   Change,
+  ClusterMoves,
   CountOptions,
   Entry,
   ListOptions,
@@ -33,6 +34,7 @@ export class CheckedStorage implements Storage {
   readonly evictUnused?: () => void;
   readonly releaseMemory?: () => Promise<void>;
   readonly history?: PersistentHistory;
+  readonly moves?: ClusterMoves;
 
   constructor(inner: Storage, onDamage: (damage: CorruptEntry) => void) {
     this.#inner = inner;
@@ -43,6 +45,7 @@ export class CheckedStorage implements Storage {
     if (inner.evictUnused !== undefined) this.evictUnused = () => inner.evictUnused?.();
     if (inner.releaseMemory !== undefined) this.releaseMemory = async () => inner.releaseMemory?.();
     if (inner.history !== undefined) this.history = inner.history;
+    if (inner.moves !== undefined) this.moves = inner.moves;
   }
 
   currentRevision(options: CallOptions): Promise<Revision> {

@@ -1,4 +1,5 @@
 /** Encodes an object to its stored bytes: the only code that decides the positions of its parts. */
+import { cachedFieldSetText } from "@kcp-ts/machinery/apply";
 import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
@@ -23,7 +24,28 @@ export const clusterAnnotation = "kcp.io/cluster";
 
 export function encodeObject(object: JsonObject): Buffer {
   const parts = partsOf(object);
-  return assemble(parts, stringifyJson(parts.metadata), stringifyJson(parts.rest));
+  return assemble(parts, textOfMetadata(parts.metadata), stringifyJson(parts.rest));
+}
+
+/**
+ * The fields of the only manager are half of a new Pod's text: where their text is known, it is not
+ * made again.
+ */
+function textOfMetadata(metadata: JsonObject): string {
+  const { managedFields } = metadata;
+  const entries: readonly JsonValue[] = Array.isArray(managedFields) ? managedFields : [];
+  const [entry] = entries;
+  if (entries.length !== 1 || !isJsonObject(entry)) return stringifyJson(metadata);
+  const { fieldsV1, ...others } = entry;
+  const fields = isJsonObject(fieldsV1) ? cachedFieldSetText(fieldsV1) : undefined;
+  if (fields === undefined) return stringifyJson(metadata);
+  const manager = withLastMember(stringifyJson(others), `"fieldsV1":${fields}`);
+  const { managedFields: _, ...rest } = metadata;
+  return withLastMember(stringifyJson(rest), `"managedFields":[${manager}]`);
+}
+
+function withLastMember(object: string, member: string): string {
+  return object === "{}" ? `{${member}}` : `${object.slice(0, -1)},${member}}`;
 }
 
 /** Encodes a large object while yielding to the event loop. */

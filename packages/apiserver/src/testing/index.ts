@@ -23,6 +23,7 @@ export { startWithServiceAccounts, testIssuer } from "./service-accounts.ts";
 export { supervisorFor } from "./supervisor-for.ts";
 export {
   type AnyObject,
+  authorizationOf,
   ownCluster,
   type RequestOptions,
   TestResponse,

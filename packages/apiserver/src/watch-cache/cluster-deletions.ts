@@ -60,6 +60,12 @@ export class ClusterDeletions implements HubListener {
     if (error.code !== "closed" && this.#prefix !== undefined) this.#hub.listen(this.#prefix, this);
   }
 
+  /** The cluster has moved: what is known of it is not true here any more. */
+  release(cluster: ClusterName): void {
+    this.#recent.push(cluster);
+    this.#notify([cluster]);
+  }
+
   repeatNotifications(): void {
     this.#notify(this.#older);
     this.#older = this.#recent;

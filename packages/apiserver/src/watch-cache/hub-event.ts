@@ -24,6 +24,8 @@ export class HubEvent {
   /** The state after the change; undefined when the object was deleted. */
   readonly current: Entry | undefined;
   readonly previous: Entry | undefined;
+  /** The object arrived, or left, with its logical cluster, and was not changed. */
+  readonly isRelocation: boolean;
   /** Created on first use, because most events have no watcher. */
   #encoded: Map<string, Buffer> | undefined;
   /** Those that take several turns of the event loop, while they do. */
@@ -33,6 +35,7 @@ export class HubEvent {
     this.revision = change.revision;
     this.current = change.kind === "put" ? change.entry : undefined;
     this.previous = change.previous;
+    this.isRelocation = change.relocation === true;
     this.key = (change.kind === "put" ? change.entry : change.previous).key;
   }
 

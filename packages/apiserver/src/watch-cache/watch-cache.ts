@@ -127,6 +127,18 @@ export class WatchCache {
   }
 
   /**
+   * A logical cluster arrives, or has left: ends its watches after a bookmark, so that they resume
+   * where it is, and drops what is known of it.
+   */
+  releaseCluster(cluster: ClusterName): void {
+    for (const watcher of this.#watchersOf.get(cluster) ?? []) {
+      watcher.onTick();
+      watcher.end();
+    }
+    this.hub.releaseCluster(cluster);
+  }
+
+  /**
    * Releases memory in idle times. Events are in memory for watches that reconnect soon. All
    * watches are sent a bookmark, so that later reconnects need no earlier events; and the store has
    * these events, too.

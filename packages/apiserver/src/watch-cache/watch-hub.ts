@@ -8,8 +8,10 @@
  * instead of holding memory.
  */
 import { type Clock, type Supervisor, sleep } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { changeBytes } from "../storage/change-feed.ts";
 import {
+  clusterUnder,
   isStorageError,
   type Revision,
   revisionZero,
@@ -167,6 +169,31 @@ export class WatchHub {
     };
   }
 
+  /**
+   * Whether the ring has all events under a prefix after a revision. Those of a cluster that came
+   * from another store begin with its arrival.
+   */
+  covers(prefix: StorageKey, revision: Revision): boolean {
+    return revision >= this.#ringStart && revision >= this.#arrivedAt(prefix);
+  }
+
+  #arrivedAt(prefix: StorageKey): number {
+    const { moves } = this.#options.storage;
+    const cluster = moves && clusterUnder(prefix);
+    return (cluster && moves.recordOf(cluster)?.arrivedAt) ?? 0;
+  }
+
+  /** Ends what listens to a cluster alone: it arrives, or it has left. */
+  releaseCluster(cluster: ClusterName): void {
+    const error = new StorageError("compacted", `the logical cluster ${cluster} has moved`);
+    for (const [prefix, listeners] of this.#listeners) {
+      if (clusterUnder(prefix) !== cluster) continue;
+      this.#listeners.delete(prefix);
+      for (const listener of listeners) listener.onLost(error);
+    }
+    this.clusterDeletions.release(cluster);
+  }
+
   /** Recent events under a prefix after a revision that the ring still covers. */
   *replay(prefix: StorageKey, afterRevision: Revision): Generator<HubEvent> {
     let low = 0;
@@ -177,8 +204,10 @@ export class WatchHub {
       else high = middle;
     }
     const ring = this.#ring;
+    const isOfOne = clusterUnder(prefix) !== undefined;
     for (let at = low; at < ring.length; at++) {
       const event = ring[at] as HubEvent;
+      if (event.isRelocation && isOfOne) continue;
       if (event.key.startsWith(prefix)) yield event;
     }
   }
@@ -288,11 +317,13 @@ export class WatchHub {
 
   /** `/g/r/i/c/ns/name` is under `/g/r/`, `/g/r/i/`, `/g/r/i/c/`, `/g/r/i/c/ns/`, and is itself. */
   #dispatch(event: HubEvent): void {
-    const { key } = event;
+    const { key, isRelocation } = event;
     let slashes = 0;
     for (let at = 0; at < key.length; at++) {
       if (key.charCodeAt(at) === 0x2f && ++slashes >= 3)
         this.#dispatchUnder(key.slice(0, at + 1) as StorageKey, event);
+      // Only watches over several clusters learn that an object arrived or left.
+      if (isRelocation && slashes === 4) return;
     }
     this.#dispatchUnder(key, event);
   }

@@ -350,7 +350,7 @@ export class Watcher implements HubWatcher, ObservableBody, CallbackBody {
   async *#sendHistory(): AsyncGenerator<Uint8Array> {
     const { storage, hub } = this.#context;
     const { prefix, selection } = this.#request;
-    if (this.#end !== undefined || this.#lastRevision >= hub.ringStart) return;
+    if (this.#end !== undefined || hub.covers(prefix, this.#lastRevision)) return;
     this.#stop = new AbortController();
     const { signal } = this.#stop;
     const bufferedChangesMax = watcherLimits.bufferedEventsMax;
@@ -368,7 +368,7 @@ export class Watcher implements HubWatcher, ObservableBody, CallbackBody {
         }
       }
       if (change.revision > this.#lastRevision) this.#lastRevision = change.revision;
-      if (this.#lastRevision >= hub.ringStart) return;
+      if (hub.covers(prefix, this.#lastRevision)) return;
     }
   }
 
@@ -379,7 +379,7 @@ export class Watcher implements HubWatcher, ObservableBody, CallbackBody {
    */
   async *#sendFromRing(): AsyncGenerator<Uint8Array, boolean> {
     while (this.#end === undefined) {
-      if (this.#lastRevision < this.#context.hub.ringStart) return false;
+      if (!this.#context.hub.covers(this.#request.prefix, this.#lastRevision)) return false;
       const chunk = await this.#readRing();
       if (chunk.length === 0) return true;
       yield concatChunks(chunk);
@@ -427,10 +427,10 @@ export class Watcher implements HubWatcher, ObservableBody, CallbackBody {
   }
 
   #checkReach(): void {
-    const { ringStart } = this.#context.hub;
-    if (this.#lastRevision >= ringStart) return;
+    const { hub } = this.#context;
+    if (hub.covers(this.#request.prefix, this.#lastRevision)) return;
     throw new StorageError("compacted", "the watch fell behind the history that is kept", {
-      oldest: ringStart,
+      oldest: hub.ringStart,
     });
   }
 

@@ -19,6 +19,7 @@ import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
 import { EncodedBody } from "../request/encoded-body.ts";
 import { fileDescriptorShare } from "../request/file-descriptors.ts";
+import { currentTrace, formatTraceparent } from "../request/trace-context.ts";
 import { type AddressRule, deniedHostError, restrictedLookup } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";
 import { serviceAddressRule } from "./service-networks.ts";
@@ -235,6 +236,7 @@ export class WebhookClient {
         ...target,
         headers: {
           ...target.headers,
+          ...traceHeader(),
           "content-type": "application/json",
           accept: "application/json",
           "content-length": body.length,
@@ -322,4 +324,10 @@ function shown(
   { href, hostname, pathname, search }: URL,
 ): string {
   return service === undefined ? href : `https://${hostname}:${service.port}${pathname}${search}`;
+}
+
+/** The call belongs to the trace of the request that it is made for. */
+function traceHeader(): Readonly<Record<string, string>> {
+  const trace = currentTrace();
+  return trace === undefined ? {} : { traceparent: formatTraceparent(trace) };
 }

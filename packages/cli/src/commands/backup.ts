@@ -1,6 +1,7 @@
 /** `kcp backup`: writes the complete store into a file, with or without a running server. */
 import { type BackupResult, backup } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
+import { connectServer, saveWorkspace } from "../operations/index.ts";
 import { type OutputFlags, progressLine, report, silentLog } from "./backup-output.ts";
 import { abortOnSignal } from "./signals.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
@@ -11,6 +12,7 @@ interface BackupFlags extends StorageFlags, OutputFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly server?: string;
+  readonly workspace?: string;
 }
 
 export function addBackup(program: Command): void {
@@ -18,6 +20,10 @@ export function addBackup(program: Command): void {
     .command("backup")
     .description("Write a consistent backup of the store to a file.")
     .requiredOption("--out <file>", "the file to write; it contains Secrets in plain text")
+    .option(
+      "--workspace <path>",
+      "only the objects of this workspace and those below, through the server (root:org:team)",
+    )
     .optionsGroup("Source flags:")
     .option("--root-directory <path>", "the server's; asks the server if it runs", ".kcp")
     .option("--kubeconfig <path>", "ask the server of this kubeconfig, as a system:masters member")
@@ -30,6 +36,7 @@ export function addBackup(program: Command): void {
 }
 
 async function run(flags: BackupFlags): Promise<void> {
+  if (flags.workspace !== undefined) return runWorkspace(flags, flags.workspace);
   const progress = progressLine("saved");
   const result = await backup(
     {
@@ -48,4 +55,24 @@ async function run(flags: BackupFlags): Promise<void> {
 function describe({ entries, revision, bytes, file, source }: BackupResult): string {
   const from = source === "server" ? "the running server" : `${source} storage`;
   return `saved ${entries} objects at revision ${revision} from ${from}: ${file}, ${bytes} bytes`;
+}
+
+/** Through the API: objects as their clients see them, which any server can create again. */
+async function runWorkspace(flags: BackupFlags, workspace: string): Promise<void> {
+  const { client, close } = await connectServer(flags);
+  try {
+    const { out: file } = flags;
+    const objects = await saveWorkspace(client.withBasePath(""), {
+      workspace,
+      file,
+      signal: abortOnSignal(),
+    });
+    report(
+      flags,
+      { workspace, file, objects },
+      `saved ${objects} objects of ${workspace}: ${file}`,
+    );
+  } finally {
+    await close();
+  }
 }

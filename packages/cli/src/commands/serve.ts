@@ -18,7 +18,11 @@ export async function serve({ name, log, start, banner }: Serving): Promise<void
   // A shard tells the process that has started it.
   if (process.send !== undefined) process.send("ready");
   else if (process.stderr.isTTY === true) process.stderr.write(banner(server).join("\n"));
-  await signalled;
+  const by = await Promise.race([signalled, server.superseded]);
+  if (by !== undefined) {
+    log.error({ standby: by }, "the standby has taken over: this server stops, and does not start");
+    process.exitCode = 1;
+  }
   await server.stop();
   log.info({}, "stopped");
   // The channel to the process that has started this one would keep it alive.
@@ -26,7 +30,7 @@ export async function serve({ name, log, start, banner }: Serving): Promise<void
 }
 
 /** The first signal shuts down gracefully, the second at once. */
-function untilSignal(say: (message: string) => void): Promise<void> {
+export function untilSignal(say: (message: string) => void): Promise<void> {
   return new Promise<void>((resolve) => {
     let signals = 0;
     const onSignal = () => {

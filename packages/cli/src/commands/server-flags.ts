@@ -12,6 +12,7 @@ export interface ServerFlags {
   readonly externalHostname?: string;
   readonly kubeconfigPath?: string;
   readonly encryptionProviderConfig?: string;
+  readonly tracingConfigFile?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly tlsSniCertKey: readonly string[];
@@ -114,7 +115,11 @@ export function addLogFlags(command: Command): Command {
       integerFlag("-v", 0, 10),
       2,
     )
-    .option("--log-format <format>", "log format: json or pretty (default: pretty on a terminal)");
+    .option("--log-format <format>", "log format: json or pretty (default: pretty on a terminal)")
+    .option(
+      "--tracing-config-file <path>",
+      "file with a TracingConfiguration: where OpenTelemetry traces of requests go (default: none)",
+    );
 }
 
 export function serverOptionsOf(flags: ServerFlags) {
@@ -125,6 +130,7 @@ export function serverOptionsOf(flags: ServerFlags) {
     externalHostname: flags.externalHostname,
     kubeconfigPath: flags.kubeconfigPath,
     encryptionProviderConfig: flags.encryptionProviderConfig,
+    tracingConfigFile: flags.tracingConfigFile,
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
     tlsSniCertKeys: flags.tlsSniCertKey,

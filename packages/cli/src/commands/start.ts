@@ -48,7 +48,7 @@ import {
   trafficLimitsOf,
 } from "./traffic-flags.ts";
 
-interface StartFlags
+export interface StartFlags
   extends ServerFlags,
     StorageFlags,
     AuthenticationFlags,
@@ -74,6 +74,22 @@ export function addStart(program: Command): void {
   const command = program
     .command("start")
     .description("Start the control plane: API server, workspaces and multi-cluster controllers.");
+  addStartFlags(command).action((flags: StartFlags) => {
+    const log = logOf(flags);
+    const options = optionsOf(flags);
+    const start = async () => {
+      const rootShardUrl = await rootShardUrlOf(flags);
+      const root = await startControlPlane({ ...options, rootShardUrl }, { log });
+      return flags.shards === undefined || flags.shards === 1 ? root : withShards(root, flags, log);
+    };
+    // The process that has started a shard tells users when all is ready.
+    const name = process.send === undefined ? "kcp" : `the shard ${flags.shardName}`;
+    return serve({ name, log, start, banner: (server) => banner(server, options) });
+  });
+}
+
+/** The flags of a control plane; a standby has them, too. */
+export function addStartFlags(command: Command): Command {
   addServingFlags(command)
     .option(
       "--shard-external-url <url>",
@@ -92,18 +108,7 @@ export function addStart(program: Command): void {
   addControllerFlags(command);
   addConsoleFlags(command);
   addTrafficFlags(command);
-  addLogFlags(addStopFlags(command)).action((flags: StartFlags) => {
-    const log = logOf(flags);
-    const start = async () => {
-      const options = { ...optionsOf(flags), rootShardUrl: await rootShardUrlOf(flags) };
-      const root = await startControlPlane(options, { log });
-      return flags.shards === undefined || flags.shards === 1 ? root : withShards(root, flags, log);
-    };
-    const options = optionsOf(flags);
-    // The process that has started a shard tells users when all is ready.
-    const name = process.send === undefined ? "kcp" : `the shard ${flags.shardName}`;
-    return serve({ name, log, start, banner: (server) => banner(server, options) });
-  });
+  return addLogFlags(addStopFlags(command));
 }
 
 /** Starts the other shards; they stop before root does. */
@@ -200,7 +205,7 @@ function addMountFlags(command: Command): void {
     );
 }
 
-function optionsOf(flags: StartFlags): ControlPlaneOptions {
+export function optionsOf(flags: StartFlags): ControlPlaneOptions {
   const isRunning = flags.runControllers;
   return {
     ...serverOptionsOf(flags),

@@ -4,6 +4,7 @@
  */
 import { Command } from "commander";
 import { type MoveOptions, moveWorkloads } from "./move-workload.ts";
+import { type MoveWorkspaceOptions, moveWorkspaces } from "./move-workspace.ts";
 import { type PlanOptions, planDrain } from "./plan-placement.ts";
 import { type DrainOptions, scheduleTargets } from "./schedule-target.ts";
 import type { Session, SessionFlags } from "./session.ts";
@@ -56,17 +57,43 @@ export function schedulingCommands({ withFlags, inSession }: CommandBuilder): re
   return [cordon, uncordon, drain];
 }
 
-export function moveCommand({ withFlags, inSession }: CommandBuilder): Command {
+export function moveCommand(builder: CommandBuilder): Command {
+  const { withFlags, inSession } = builder;
   return withFlags(new Command("move").argument("<workloads...>", "such as deployment/web"))
     .description("Move a workload to other clusters, without a gap.")
-    .requiredOption(
+    .enablePositionalOptions()
+    .option(
       "--to <cluster|location>",
       "a cluster, several with commas, a selector over their labels (region=us), or * for everywhere",
     )
     .option("--wait", "tell how far it is until it has moved; so it is on a terminal")
     .option("--no-wait", "return at once")
     .option("--timeout <time>", "how long to wait, such as 10m; the move goes on all the same")
-    .action((workloads: readonly string[], flags: SessionFlags & MoveOptions) =>
-      inSession(flags, (session) => moveWorkloads(session, workloads, flags)),
+    .action((workloads: readonly string[], flags: SessionFlags & MoveFlags) =>
+      inSession(flags, async (session) => {
+        const { to } = flags;
+        if (to === undefined)
+          throw new Error("required option '--to <cluster|location>' not specified");
+        await moveWorkloads(session, workloads, { ...flags, to });
+      }),
+    )
+    .addCommand(moveWorkspaceCommand(builder));
+}
+
+type MoveFlags = Omit<MoveOptions, "to"> & { readonly to?: string };
+
+function moveWorkspaceCommand({ withFlags, inSession }: CommandBuilder): Command {
+  return withFlags(new Command("workspace").argument("<paths...>", "such as root:org:team"))
+    .alias("ws")
+    .description("Move a workspace to another shard, while it is used.")
+    .option("--to-shard <name>", "one of kubectl get shards")
+    .option("--subtree", "the workspaces below it as well, one after the other")
+    .option("--cancel", "end a move before its switch; afterwards, move it back")
+    .option("--wait", "tell how far it is until it has moved; so it is on a terminal")
+    .option("--no-wait", "return at once")
+    .option("--timeout <time>", "how long to wait, such as 10m; the move goes on all the same")
+    .option("-o, --output <format>", "json")
+    .action((paths: readonly string[], flags: SessionFlags & MoveWorkspaceOptions) =>
+      inSession(flags, (session) => moveWorkspaces(session, paths, flags)),
     );
 }

@@ -18,9 +18,12 @@ const pollMs = 300;
 export class Progress {
   readonly #session: Session;
   readonly #timeoutMs: number;
+  readonly #isQuiet: boolean;
 
-  constructor(session: Session, timeout: string | undefined) {
+  /** A quiet one shows nothing: the result is printed as a whole. */
+  constructor(session: Session, timeout: string | undefined, isQuiet = false) {
     this.#session = session;
+    this.#isQuiet = isQuiet;
     this.#timeoutMs =
       timeout === undefined ? Number.POSITIVE_INFINITY : durationMs(timeout, "--timeout");
   }
@@ -46,6 +49,7 @@ export class Progress {
   }
 
   #show(line: string, isLast: boolean): void {
+    if (this.#isQuiet) return;
     if (process.stdout.isTTY !== true) {
       this.#session.print(line);
       return;

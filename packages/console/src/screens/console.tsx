@@ -158,7 +158,7 @@ function TopBar({ cluster, user, onSearch }: TopBarProps) {
         {"Go to… "}
         <kbd>/</kbd>
       </button>
-      <ConnectionState />
+      <ConnectionState cluster={cluster} />
       <span class="user" title="You">
         {user}
       </span>
@@ -171,7 +171,24 @@ function TopBar({ cluster, user, onSearch }: TopBarProps) {
   );
 }
 
-function ConnectionState() {
+/** A person looks on: between two attempts of a watch is up to a minute. */
+const probeMs = 3000;
+
+function ConnectionState({ cluster }: { readonly cluster: string }) {
+  const session = useSession();
+  const isLost = connection.value === "lost";
+  useEffect(() => {
+    if (!isLost) return;
+    // Any answer wakes all watches of the client. Without one the next probe follows.
+    const request = { method: "GET", path: "/version", retriesMax: 0 } as const;
+    const probe = () =>
+      void session
+        .clientIn(cluster)
+        .json(request)
+        .catch(() => undefined);
+    const timer = setInterval(probe, probeMs);
+    return () => clearInterval(timer);
+  }, [isLost, cluster]);
   const texts = {
     live: "Live",
     connecting: "Connecting…",

@@ -218,7 +218,9 @@ function Overview(props: ObjectProps) {
           <Field name="UID">
             <code>{metadata.uid}</code>
           </Field>
-          <Field name="Generation">{metadata.generation ?? ""}</Field>
+          {metadata.generation === undefined ? null : (
+            <Field name="Generation">{metadata.generation}</Field>
+          )}
         </dl>
       </section>
       <Owners {...props} />

@@ -72,7 +72,7 @@ export interface CoreOptions
     IssuerOptions,
     AuthorizationOptions,
     ClientAuthorityOptions,
-    Pick<ApiServerOptions, "metricSources" | "site">,
+    Pick<ApiServerOptions, "metricSources" | "site" | "onSuperseded" | "tracer">,
     Pick<TenancyExtensionOptions, "root" | "homeWorkspaces"> {
   /** A plain API server: no workspaces, no physical clusters. */
   readonly isAlone?: boolean | undefined;
@@ -390,6 +390,8 @@ function serverOptions(
     ...options.limits,
     collectGarbage: options.collectGarbage,
     metricSources: options.metricSources,
+    onSuperseded: options.onSuperseded,
+    tracer: options.tracer,
     site: options.site,
   };
 }

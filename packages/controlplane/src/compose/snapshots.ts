@@ -14,9 +14,12 @@ import type { OpenedStorage } from "./storage.ts";
 export type SnapshotStore = SnapshotSource & SnapshotTarget;
 
 export function snapshotsOf(storage: OpenedStorage): SnapshotStore | undefined {
-  const { openSnapshot, restoreSnapshot } = storage;
+  const { openSnapshot, restoreSnapshot, storedChanges } = storage;
   if (openSnapshot === undefined) return undefined;
-  const source: SnapshotSource = { openSnapshot: (options) => openSnapshot.call(storage, options) };
+  const source: SnapshotSource = {
+    openSnapshot: (options) => openSnapshot.call(storage, options),
+    ...(storedChanges && { storedChanges: storedChanges.bind(storage) }),
+  };
   if (restoreSnapshot !== undefined) {
     return {
       ...source,

@@ -54,10 +54,13 @@ async function isFolder(path: string): Promise<boolean> {
   throw Object.assign(new Error(`${path} is no directory`), { code: "EEXIST" });
 }
 
-/** The content of a file that a flag names. */
-export async function readFlagFile(flag: string, path: string): Promise<string> {
+/** The content of the file that a flag names, if it names one. */
+export async function readFlagFile<Path extends string | undefined>(
+  flag: string,
+  path: Path,
+): Promise<string | Exclude<Path, string>> {
   try {
-    return await readFile(path, "utf8");
+    return path === undefined ? (path as Exclude<Path, string>) : await readFile(path, "utf8");
   } catch (error) {
     throw new OptionsError(
       `cannot read the file that ${flag} names, ${path}: ${reasonOf(error)}; correct the path or its permissions`,

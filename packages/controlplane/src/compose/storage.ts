@@ -55,9 +55,9 @@ async function openEtcd(
   const { EtcdStorage } = await import("@kcp-ts/apiserver/storage/etcd");
   const { caFile, certFile, keyFile, username, password, prefix } = options;
   const [ca, cert, key] = await Promise.all([
-    readIfNamed("--etcd-cafile", caFile),
-    readIfNamed("--etcd-certfile", certFile),
-    readIfNamed("--etcd-keyfile", keyFile),
+    readFlagFile("--etcd-cafile", caFile),
+    readFlagFile("--etcd-certfile", certFile),
+    readFlagFile("--etcd-keyfile", keyFile),
   ]);
   return reachEtcd(options.servers, () =>
     EtcdStorage.open({
@@ -74,8 +74,4 @@ async function openEtcd(
       },
     }),
   );
-}
-
-async function readIfNamed(flag: string, path: string | undefined): Promise<string | undefined> {
-  return path === undefined ? undefined : readFlagFile(flag, path);
 }

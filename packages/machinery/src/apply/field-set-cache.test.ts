@@ -7,7 +7,12 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../json/index.ts";
 import { createdFields } from "./created-fields.ts";
-import { cachedFieldSet, outlineLengthMax, outlinesMax } from "./field-set-cache.ts";
+import {
+  cachedFieldSet,
+  outlineCharactersMax,
+  outlineLengthMax,
+  outlinesMax,
+} from "./field-set-cache.ts";
 import { sortFieldSet } from "./fields-v1.ts";
 import { objectType } from "./object-type.ts";
 import { resetFieldsOf } from "./system-fields.ts";
@@ -58,7 +63,15 @@ const object = fc.record(
     spec: fc.oneof(
       value,
       fc.record(
-        { set: fc.uniqueArray(word), list: fc.array(word), whole: value },
+        {
+          set: fc.array(word, { maxLength: 3 }),
+          list: fc.array(word),
+          items: fc.array(
+            fc.oneof(word, fc.dictionary(fc.oneof(word, fc.constant("name")), value)),
+            { maxLength: 3 },
+          ),
+          whole: value,
+        },
         { requiredKeys: [] },
       ),
     ),
@@ -104,6 +117,22 @@ describe("remembered fields", () => {
     const { fields, isMade } = fieldsOf({ data: { once: "2" } });
     assert.equal(isMade, false);
     assert.ok(Object.isFrozen(fields) && Object.isFrozen(fields?.["f:data"]));
+  });
+
+  it("are made once for lists of the same keys, and again for other keys", () => {
+    const named = (...names: string[]) => ({ spec: { items: names.map((name) => ({ name })) } });
+    assert.equal(fieldsOf(named("a", "b")).isMade, true);
+    assert.equal(fieldsOf(named("a", "b")).isMade, false);
+    assert.equal(fieldsOf(named("b", "a")).isMade, true);
+    assert.equal(fieldsOf(named("a")).isMade, true);
+  });
+
+  it("are forgotten beyond a number of characters", () => {
+    const long = (i: number) => ({ data: { ["x".repeat(outlineLengthMax - 100) + i]: "" } });
+    const count = Math.ceil(outlineCharactersMax / (outlineLengthMax - 100)) + 1;
+    for (let i = 0; i < count; i++) fieldsOf(long(i));
+    assert.equal(fieldsOf(long(count - 1)).isMade, false);
+    assert.equal(fieldsOf(long(0)).isMade, true);
   });
 
   it("are forgotten beyond a number, and never kept for long outlines", () => {

@@ -1,10 +1,11 @@
 /**
- * Caches the field sets of creates by the outline of the object: its names, without its values.
- * Controllers create objects of few outlines again and again, and computing ownership was an eighth
- * of the cost of a create.
+ * Caches the field sets of creates by the outline of the object: its names and the keys of its list
+ * items, without its values. Controllers create objects of few outlines again and again, and
+ * computing ownership was an eighth of the cost of a create.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from "../json/index.ts";
 import type { FieldSet } from "./field-set.ts";
+import { itemElement } from "./list-item.ts";
 import { systemMetadata } from "./system-fields.ts";
 import {
   deducedType,
@@ -18,8 +19,10 @@ import {
 
 /** Cached outlines, of all kinds and tenants together. */
 export const outlinesMax = 1000;
-/** Longer outlines are not worth caching. */
-export const outlineLengthMax = 1000;
+/** Longer outlines are not worth caching. A Deployment with two containers has half of it. */
+export const outlineLengthMax = 4000;
+/** All cached outlines together; their field sets are some times as large. */
+export const outlineCharactersMax = 1_000_000;
 
 export interface FieldSetRequest {
   readonly schema: TypeSchema;
@@ -33,6 +36,8 @@ interface Remembered extends FieldSetRequest {
 }
 
 const remembered = new Map<string, Remembered>();
+const texts = new WeakMap<object, string>();
+let rememberedCharacters = 0;
 
 /**
  * The result of `make` for an object of this outline, sorted and frozen; `make` is called once per
@@ -53,21 +58,30 @@ export function cachedFieldSet(
     if (isOfThis) return known.fields;
   }
   const fields = frozen(make());
-  if (remembered.size >= outlinesMax && known === undefined) {
-    for (const oldest of remembered.keys()) {
-      remembered.delete(oldest);
-      break;
-    }
-  }
+  texts.set(fields, stringifyJson(fields as JsonObject));
+  if (known === undefined) makeRoomFor(node);
   const { schema, resetFields, unowned } = wish;
   remembered.set(node, { schema, resetFields, unowned, fields });
   return fields;
 }
 
+/** The JSON text of a field set that `cachedFieldSet` returned; undefined for any other object. */
+export function cachedFieldSetText(fields: object): string | undefined {
+  return texts.get(fields);
+}
+
+function makeRoomFor(node: string): void {
+  rememberedCharacters += node.length;
+  for (const oldest of remembered.keys()) {
+    if (remembered.size < outlinesMax && rememberedCharacters <= outlineCharactersMax) break;
+    remembered.delete(oldest);
+    rememberedCharacters -= oldest.length;
+  }
+}
+
 /**
- * The names of an object, each with its length as a prefix, so that different names never have the
- * same outline. Undefined when the outline is long, or the object has lists whose items are owned
- * individually: the items' path elements depend on values.
+ * The names of an object and the path elements of its list items, each with its length as a prefix,
+ * so that different ones never have the same outline. Undefined when the outline is long.
  */
 function objectOutline(object: JsonObject, type: TypeSchema): string | undefined {
   let node = "";
@@ -121,8 +135,17 @@ function mapOutline(value: JsonValue, type: MapType): string | undefined {
 }
 
 function listOutline(value: JsonValue, type: ListType): string | undefined {
-  const isLeaf = type.relationship === "atomic" || !Array.isArray(value) || value.length === 0;
-  return isLeaf ? leaf : undefined;
+  if (type.relationship === "atomic" || !Array.isArray(value) || value.length === 0) return leaf;
+  let node = "";
+  for (const item of value as readonly JsonValue[]) {
+    const { element } = itemElement(type, item);
+    // A list with such an item is one value.
+    if (element === undefined) return leaf;
+    const inside = outlineOf(item, type.item);
+    if (inside === undefined || node.length > outlineLengthMax) return undefined;
+    node += `${element.length}:${element}${inside}`;
+  }
+  return `[${node}]`;
 }
 
 function frozen(fields: FieldSet): FieldSet {

@@ -70,6 +70,17 @@ export const bounds = {
     bytesMax: MiB,
     ...small,
   },
+  /** An event of another shard's watch, with an object that is stored there. */
+  shardObject: { name: "object of another shard", sender: "server", bytesMax: 4 * MiB, ...object },
+  /** An object of another shard, or a page of 100 of them. */
+  shardList: {
+    name: "list of another shard",
+    sender: "server",
+    bytesMax: 64 * MiB,
+    valuesMax: 3_000_000,
+    membersMax: 20_000,
+    depthMax: jsonDepthMax,
+  },
   /**
    * A SyncTarget, with its kubeconfig. The control plane keeps all SyncTargets in memory, see
    * `objectsMax`.

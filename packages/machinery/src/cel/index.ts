@@ -60,8 +60,11 @@ export {
 export { escapeProperty } from "./types/identifier.ts";
 export { BOOL, DYN, INT, listOf, NULL, STRING, structType, Type } from "./types/type.ts";
 export {
+  formatIp,
   type IpAddress,
   type IpPrefix,
+  isMappedIpv4,
+  maskedPrefix,
   parseIp,
   parsePrefix,
   prefixContains,

@@ -138,7 +138,7 @@ export function unownedFieldsOf(shape: MessageShape): FieldSet | undefined {
   return fields === "none" ? undefined : fields;
 }
 
-/** Of hand-made shapes, whose Go types nobody knows, the structs of the first level count. */
+/** Of hand-made shapes, whose Go types are unknown, the structs of the first level count. */
 function alwaysThere(shape: MessageShape, isFirstLevel = true): FieldPath[] {
   const paths: FieldPath[] = [];
   for (const field of shape.fields.values()) {

@@ -34,19 +34,19 @@ export interface Decoded {
 
 export function decodeShape(shape: MessageShape, value: JsonValue): Decoded {
   const decoder = new ShapeDecoder();
-  return { value: decoder.message(shape, value, ""), unknownFields: decoder.unknownFields };
+  return { value: decoder.message(shape, value), unknownFields: decoder.unknownFields };
 }
 
 /** The same for decoded protobuf, which has no empty lists: required lists become empty ones. */
 export function decodeShapeOfProtobuf(shape: MessageShape, value: JsonValue): Decoded {
   const decoder = new ShapeDecoder({ givesLists: true });
-  return { value: decoder.message(shape, value, ""), unknownFields: decoder.unknownFields };
+  return { value: decoder.message(shape, value), unknownFields: decoder.unknownFields };
 }
 
 /** The same for a large value, resumably. */
 export function* decodeShapeResumable(shape: MessageShape, value: JsonValue): Resumable<Decoded> {
   const decoder = new ShapeDecoder();
-  const decoded = yield* decoder.messageResumable(shape, value, "");
+  const decoded = yield* decoder.messageResumable(shape, value);
   return { value: decoded, unknownFields: decoder.unknownFields };
 }
 
@@ -56,92 +56,95 @@ const readAtOnce = 500;
 class ShapeDecoder {
   readonly unknownFields: string[] = [];
   readonly #pace = new YieldCounter(readAtOnce);
-  /**
-   * The current path in Go's form: the innermost struct and its fields, without map keys and
-   * indexes.
-   */
-  #struct = "";
-  #fields: readonly string[] = [];
+  /** The way to the current value: fields and keys of maps are texts, indexes are numbers. */
+  readonly #path: (string | number)[] = [];
+  /** The same in Go's form: the innermost struct and its fields, without map keys and indexes. */
+  #struct: MessageShape | undefined;
+  readonly #fields: string[] = [];
   readonly #givesLists: boolean;
 
   constructor({ givesLists = false } = {}) {
     this.#givesLists = givesLists;
   }
 
-  message(shape: MessageShape, value: JsonValue, path: string): JsonObject {
+  message(shape: MessageShape, value: JsonValue): JsonObject {
     if (!isJsonObject(value)) throw this.#mismatch(value, goTypeOf(shape));
-    const [struct, fields] = [this.#struct, this.#fields];
+    const struct = this.#struct;
     const result: { [key: string]: JsonValue } = {};
     for (const key of Object.keys(value)) {
       const item = value[key] as JsonValue;
       const field = shape.fields.get(key);
-      const itemPath = path === "" ? key : `${path}.${key}`;
       if (field === undefined) {
-        if (path === "" && (key === "kind" || key === "apiVersion")) result[key] = item;
-        else this.unknownFields.push(itemPath);
+        this.#unknown(key, item, result);
       } else if (item !== null) {
-        this.#struct = shortName(shape);
-        this.#fields = [...fields, key];
-        const read = this.#value(field.shape, item, itemPath);
+        this.#struct = shape;
+        this.#path.push(key);
+        this.#fields.push(key);
+        const read = this.#value(field.shape, item);
+        this.#path.pop();
+        this.#fields.pop();
         if (!isOmittedWhenEmpty(shape, field, read)) result[key] = read;
       }
     }
     if (this.#givesLists) giveRequiredLists(shape, result);
     this.#struct = struct;
-    this.#fields = fields;
     return result;
   }
 
-  *messageResumable(shape: MessageShape, value: JsonValue, path: string): Resumable<JsonObject> {
+  /** The kind and its version belong to no shape. */
+  #unknown(key: string, item: JsonValue, result: { [key: string]: JsonValue }): void {
+    const isOutermost = this.#path.length === 0;
+    if (isOutermost && (key === "kind" || key === "apiVersion")) result[key] = item;
+    else this.unknownFields.push(pathText([...this.#path, key]));
+  }
+
+  *messageResumable(shape: MessageShape, value: JsonValue): Resumable<JsonObject> {
     if (!isJsonObject(value)) throw this.#mismatch(value, goTypeOf(shape));
-    const [struct, fields] = [this.#struct, this.#fields];
+    const struct = this.#struct;
     const result: { [key: string]: JsonValue } = {};
     for (const key of Object.keys(value)) {
       if (this.#pace.isTime()) yield;
       const item = value[key] as JsonValue;
       const field = shape.fields.get(key);
-      const itemPath = path === "" ? key : `${path}.${key}`;
       if (field === undefined) {
-        if (path === "" && (key === "kind" || key === "apiVersion")) result[key] = item;
-        else this.unknownFields.push(itemPath);
+        this.#unknown(key, item, result);
       } else if (item !== null) {
-        this.#struct = shortName(shape);
-        this.#fields = [...fields, key];
+        this.#struct = shape;
+        this.#path.push(key);
+        this.#fields.push(key);
         // Testing whether a large map is empty takes as long as iterating over it: its keys are
         // listed once.
         const keys =
           field.shape.kind === "map" && isJsonObject(item) ? Object.keys(item) : undefined;
         const read =
           field.shape.kind === "scalar" || isSmall(item)
-            ? this.#value(field.shape, item, itemPath)
-            : yield* this.#valueResumable(field.shape, item, itemPath, keys);
+            ? this.#value(field.shape, item)
+            : yield* this.#valueResumable(field.shape, item, keys);
+        this.#path.pop();
+        this.#fields.pop();
         const { length } = keys ?? (Array.isArray(read) ? read : []);
         if (length > 0 || !isOmittedWhenEmpty(shape, field, read)) result[key] = read;
       }
     }
     this.#struct = struct;
-    this.#fields = fields;
     return result;
   }
 
   /** `keys` are those of a map, where they are known. */
-  *#valueResumable(
-    shape: Shape,
-    value: JsonValue,
-    path: string,
-    keys?: readonly string[],
-  ): Resumable<JsonValue> {
-    if (shape.kind === "message") return yield* this.messageResumable(shape, value, path);
+  *#valueResumable(shape: Shape, value: JsonValue, keys?: readonly string[]): Resumable<JsonValue> {
+    if (shape.kind === "message") return yield* this.messageResumable(shape, value);
     if (shape.kind === "list" && Array.isArray(value)) {
       const result: JsonValue[] = [];
       for (let i = 0; i < value.length; i++) {
         if (this.#pace.isTime()) yield;
         const item = value[i] as JsonValue;
+        this.#path.push(i);
         result.push(
           isSmall(item)
-            ? this.#entry(shape.items, item, `${path}[${i}]`)
-            : yield* this.#valueResumable(shape.items, item, `${path}[${i}]`),
+            ? this.#entry(shape.items, item)
+            : yield* this.#valueResumable(shape.items, item),
         );
+        this.#path.pop();
       }
       return result;
     }
@@ -151,49 +154,55 @@ class ShapeDecoder {
       for (const key of keys ?? Object.keys(value)) {
         if (this.#pace.isTime()) yield;
         const item = value[key] as JsonValue;
+        this.#path.push(key);
         const read = isSmall(item)
-          ? this.#entry(values, item, `${path}.${key}`)
-          : yield* this.#valueResumable(values, item, `${path}.${key}`);
+          ? this.#entry(values, item)
+          : yield* this.#valueResumable(values, item);
+        this.#path.pop();
         setMember(result, key, read);
       }
       return result;
     }
-    return this.#value(shape, value, path);
+    return this.#value(shape, value);
   }
 
   /** Null is the zero value in Go. */
-  #entry(shape: Shape, value: JsonValue, path: string): JsonValue {
-    return value === null ? zeroOf(shape) : this.#value(shape, value, path);
+  #entry(shape: Shape, value: JsonValue): JsonValue {
+    return value === null ? zeroOf(shape) : this.#value(shape, value);
   }
 
-  #value(shape: Shape, value: JsonValue, path: string): JsonValue {
+  #value(shape: Shape, value: JsonValue): JsonValue {
     switch (shape.kind) {
       case "message":
-        return this.message(shape, value, path);
+        return this.message(shape, value);
       case "list":
-        if (!Array.isArray(value)) throw this.#mismatch(value, goTypeOf(shape));
-        return value.map((item, i) => {
-          // A null item is the zero value in Go; only message items can be null in practice.
-          if (item === null) return shape.items.kind === "message" ? {} : zeroOf(shape.items);
-          return this.#value(shape.items, item as JsonValue, `${path}[${i}]`);
-        });
+        return this.#list(shape.items, value);
       case "map":
-        return this.#map(shape.values, value, path);
+        return this.#map(shape.values, value);
       case "scalar":
         return this.#scalar(shape.scalar, value);
     }
   }
 
-  #map(values: Shape, value: JsonValue, path: string): JsonValue {
+  #list(items: Shape, value: JsonValue): JsonValue {
+    if (!Array.isArray(value)) throw this.#mismatch(value, `[]${goTypeOf(items)}`);
+    const result: JsonValue[] = [];
+    for (let i = 0; i < value.length; i++) {
+      const item = value[i] as JsonValue;
+      this.#path.push(i);
+      result.push(this.#entry(items, item));
+      this.#path.pop();
+    }
+    return result;
+  }
+
+  #map(values: Shape, value: JsonValue): JsonValue {
     if (!isJsonObject(value)) throw this.#mismatch(value, `map[string]${goTypeOf(values)}`);
     const result: { [key: string]: JsonValue } = {};
     for (const key of Object.keys(value)) {
-      const item = value[key] as JsonValue;
-      setMember(
-        result,
-        key,
-        item === null ? zeroOf(values) : this.#value(values, item, `${path}.${key}`),
-      );
+      this.#path.push(key);
+      setMember(result, key, this.#entry(values, value[key] as JsonValue));
+      this.#path.pop();
     }
     return result;
   }
@@ -244,9 +253,21 @@ class ShapeDecoder {
     return new ShapeError(
       this.#fields.length === 0
         ? `json: cannot unmarshal ${found} into Go value of type ${goType}`
-        : `json: cannot unmarshal ${found} into Go struct field ${this.#struct}.${this.#fields.join(".")} of type ${goType}`,
+        : `json: cannot unmarshal ${found} into Go struct field ${nameOf(this.#struct)}.${this.#fields.join(".")} of type ${goType}`,
     );
   }
+}
+
+/** `spec.containers[0].name`. */
+function pathText(path: readonly (string | number)[]): string {
+  let text = "";
+  for (const part of path)
+    text += typeof part === "number" ? `[${part}]` : text === "" ? part : `.${part}`;
+  return text;
+}
+
+function nameOf(struct: MessageShape | undefined): string {
+  return struct === undefined ? "" : shortName(struct);
 }
 
 function giveRequiredLists(

@@ -66,6 +66,8 @@ export interface GroupKind {
 }
 
 export class StatusError extends Error {
+  /** A build may shorten the name of the class, which uncaught errors are printed with. */
+  static override readonly name: string = "StatusError";
   override readonly name = "StatusError";
   readonly status: Status;
 

@@ -62,7 +62,6 @@ export {
   isWithinLimits,
   type LimitGate,
   limitGateAnnotation,
-  limitGateAnnotationPrefix,
   limitGateOf,
 } from "./limit-gate.ts";
 export { connectedTunnels, movedReplicas, placementDecisions } from "./multicluster-metrics.ts";
@@ -81,7 +80,6 @@ export {
 } from "./multicluster-services.ts";
 export {
   agentAnnotation,
-  agentFieldManager,
   apiAccessFieldManager,
   apiAccessLabel,
   apiAddressLabel,
@@ -192,7 +190,6 @@ export {
   type SyncPolicySpec,
   type SyncRules,
   syncPolicies,
-  syncPolicyKind,
 } from "./sync-policy.ts";
 export {
   defaultSecretKey,
@@ -249,7 +246,6 @@ export {
   type PlacementDecisionRecord,
   placementHistoryMax,
   placementMessageMax,
-  placementPhases,
   placementTemplatesMax,
   type WorkloadPlacement,
   type WorkloadPlacementStatus,

@@ -33,7 +33,7 @@ const observed = {
 
 const { ready, heartbeatHealthy, apiImporterReady, syncerReady } = targetConditions;
 
-/** What the control plane decides, whoever observes the cluster. */
+/** What the control plane decides, for clusters with and without an agent. */
 const own = {
   fields: ["state", "leaseDurationSeconds", "registrations"],
   conditions: [ready, heartbeatHealthy, installedCondition, sharedOwnershipCondition],

@@ -104,8 +104,6 @@ export interface DecideInput {
   readonly gracePeriods: GracePeriods;
   readonly nowMs: number;
   readonly scheduling?: SchedulingContext | undefined;
-  /** The stepper; tests of invariants pass one with a seeded fault. */
-  readonly step?: typeof step;
 }
 
 /**
@@ -187,7 +185,7 @@ export function decide(input: DecideInput): Decision {
   const ordinals = strategy.ordinalsOf?.(input);
   const request = { replicas, clusters: shares, scaledDownBy, migration, ordinals };
   const capabilities = strategy.capabilitiesOf?.(parent) ?? strategy.capabilities;
-  const plan = (input.step ?? step)({ ...request, ...limits, ...moving }, capabilities);
+  const plan = step({ ...request, ...limits, ...moving }, capabilities);
   const isDisruptionBlocked = problem !== undefined && input.copies.length > 0;
   const steps = { ...(isDisruptionBlocked ? unchangedPlan(clusters) : plan), migration };
   const { unscheduled } = plan;

@@ -181,8 +181,8 @@ export function isSameRecord(one: PlacementRecord | undefined, other: PlacementR
 }
 
 /**
- * Whether two records decide the same: they differ at most in what clusters report, and in how it
- * is told.
+ * Whether two records decide the same: they differ at most in what clusters report, and in the
+ * messages about it.
  */
 export function isSameDecision(one: PlacementRecord | undefined, other: PlacementRecord): boolean {
   return one !== undefined && jsonEqual(decisionIn(one), decisionIn(other));

@@ -32,7 +32,7 @@ export async function readPlacement(
 
 /**
  * Deletes the record of a workload that was deleted without its dependents. With its owner the
- * garbage collector deletes it, and nobody else may.
+ * garbage collector deletes it, and no other client may.
  */
 export async function deleteOrphanedPlacement(
   client: Client,

@@ -85,11 +85,17 @@ export function aggregatedConditions(
   { parent, scheduled, nowMs }: AggregationInput,
   known: readonly CopyStatus[],
 ): readonly WorkloadCondition[] {
-  const types = new Set(
-    known.flatMap(({ object }) => conditionsOf(object).map(({ type }) => type)),
-  );
-  types.delete(scheduledCondition);
-  const reported = [...types].sort().map((type) => worstCondition(type, known));
+  const byType = new Map<string, ReportedCondition[]>();
+  for (const { cluster, object } of known)
+    for (const { type, status, reason = "", message = "" } of conditionsOf(object)) {
+      const all = byType.get(type);
+      const one = { cluster, status, reason, message };
+      if (all === undefined) byType.set(type, [one]);
+      else all.push(one);
+    }
+  byType.delete(scheduledCondition);
+  const types = [...byType.keys()].sort();
+  const reported = types.map((type) => worstOf(type, byType.get(type) ?? []));
   const inputs = [...reported, syncing(known), scheduledConditionOf(scheduled)];
   return withTransitionTimes(
     conditionsOf(parent),
@@ -165,19 +171,30 @@ export function readSyncError(text: string): { readonly reason: string; readonly
   return { reason: String(reason), message: String(message) };
 }
 
+interface ReportedCondition {
+  readonly cluster: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** The worst of the conditions of one type. For some types, True is worse than False. */
 export function worstCondition(
   type: string,
   known: readonly CopyStatus[],
 ): ConditionInput | undefined {
+  const reported = known.flatMap(({ cluster, object }) =>
+    conditionsOf(object)
+      .filter((one) => one.type === type)
+      .map(({ status, reason = "", message = "" }) => ({ cluster, status, reason, message })),
+  );
+  return worstOf(type, reported);
+}
+
+function worstOf(type: string, reported: readonly ReportedCondition[]): ConditionInput | undefined {
   const order = badWhenTrue.has(type) ? ["True", "Unknown"] : ["False", "Unknown", "True"];
   for (const status of order) {
-    const found = known.flatMap(({ cluster, object }) =>
-      conditionsOf(object)
-        .filter((one) => one.type === type && one.status === status)
-        .map(({ reason = "", message = "" }) => ({ cluster, reason, message })),
-    );
-    const [first, ...more] = found;
+    const [first, ...more] = reported.filter((one) => one.status === status);
     if (first === undefined) continue;
     const also =
       more.length === 0 ? "" : ` (also ${more.map(({ cluster }) => cluster).join(", ")})`;
@@ -194,8 +211,9 @@ export function withTransitionTimes(
   nowMs: number,
 ): readonly WorkloadCondition[] {
   const now = timestamp(nowMs);
+  const byType = firstByType(before);
   return inputs.map((input) => {
-    const known = before.find(({ type }) => type === input.type);
+    const known = byType.get(input.type);
     const isSame = known?.status === input.status;
     return { ...input, lastTransitionTime: isSame ? known.lastTransitionTime : now };
   });
@@ -208,13 +226,20 @@ export function withUpdateTimes(
   nowMs: number,
 ): readonly WorkloadCondition[] {
   const now = timestamp(nowMs);
+  const byType = firstByType(before);
   return conditions.map((condition) => {
-    const known = before.find(({ type }) => type === condition.type);
+    const known = byType.get(condition.type);
     const { status, reason, message, lastUpdateTime = now } = known ?? {};
     const isSame =
       status === condition.status && reason === condition.reason && message === condition.message;
     return { ...condition, lastUpdateTime: isSame ? lastUpdateTime : now };
   });
+}
+
+function firstByType(
+  conditions: readonly WorkloadCondition[],
+): ReadonlyMap<string, WorkloadCondition> {
+  return new Map(conditions.toReversed().map((one) => [one.type, one]));
 }
 
 function same(a: unknown, b: unknown): boolean {

@@ -13,7 +13,6 @@ export {
   withCordonedTarget,
   withDrainedTarget,
   withJoinedTarget,
-  withLostTarget,
 } from "./plan-change.ts";
 export { readSnapshot } from "./read-snapshot.ts";
 export {

@@ -141,7 +141,7 @@ export function availableCondition(published: ConditionInput): ConditionInput {
   return { ...published, type: importConditions.available };
 }
 
-/** For tests and tools: whether the negotiated API is published. */
+/** Whether the negotiated API is published. */
 export function isPublished({ status }: NegotiatedAPIResource): boolean {
   return findCondition(status?.conditions, negotiatedConditions.published)?.status === "True";
 }

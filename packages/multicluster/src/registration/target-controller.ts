@@ -189,10 +189,7 @@ export class TargetController {
 
   async #reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
     const target = this.#source.store.get(key);
-    if (target === undefined) {
-      await this.#forget(formatKey(key));
-      return undefined;
-    }
+    if (target === undefined) return await this.#whenAbsent(key, context);
     if (isBeingDeleted(target)) return await this.#finalize(key, target, context);
     if (!hasFinalizer(target, syncTargetFinalizer)) {
       // The finalizer is set before the first connection: other controllers clean up the cluster
@@ -210,6 +207,19 @@ export class TargetController {
     const { observation, waitMs } = await this.#observe(key, target, context);
     await this.#report(key, target, observation, context);
     return { requeueAfterMs: waitMs };
+  }
+
+  /**
+   * A store that is filled again from a server that is behind lacks a SyncTarget for a while: the
+   * connection ends when the server says, too, that the SyncTarget is gone.
+   */
+  async #whenAbsent(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
+    const id = formatKey(key);
+    const { uid } = this.#links.get(id)?.link.connection ?? {};
+    if (uid !== undefined && (await isThere(key, uid, context)))
+      return { requeueAfterMs: this.#settings.probeMs };
+    await this.#forget(id);
+    return undefined;
   }
 
   /** A renewal that changes nothing about the status causes no reconcile. */
@@ -254,7 +264,8 @@ export class TargetController {
         "there is no kubeconfig: set spec.kubeconfig or spec.kubeconfigSecretRef, or let an agent connect with spec.mode Pull";
       return broken(problem("InvalidKubeConfig", message), probeMs);
     }
-    const open = typeof text === "string" ? await this.#open(key, target, text, client) : text;
+    const open =
+      typeof text === "string" ? await this.#open(key, target, text, { client, signal }) : text;
     if (!("link" in open)) {
       await this.#close(formatKey(key));
       return broken(open, probeMs);
@@ -314,7 +325,7 @@ export class TargetController {
     key: ObjectKey,
     target: SyncTarget,
     text: string,
-    upstream: Client,
+    context: Pick<ReconcileContext, "client" | "signal">,
   ): Promise<OpenLink | Problem> {
     const id = formatKey(key);
     const uid = target.metadata.uid ?? "";
@@ -323,6 +334,8 @@ export class TargetController {
     const known = this.#links.get(id);
     if (known?.digest === digest) return known;
     await this.#close(id);
+    if (this.#ended.get(id) === uid || !(await isThere(key, uid, context)))
+      throw new Error(`the store shows SyncTarget ${key.name} as it was before its deletion`);
     const connection = connectCluster(text, {
       clock: this.#clock,
       cluster: key.cluster,
@@ -342,7 +355,9 @@ export class TargetController {
       random,
       onChange: () => this.controller.enqueue(key),
       onConnected: (made) => targets.add(made),
-      ...(mode === "Pull" ? { onInventory: (made) => this.#install(key, made, upstream) } : {}),
+      ...(mode === "Pull"
+        ? { onInventory: (made) => this.#install(key, made, context.client) }
+        : {}),
     });
     const { generation } = target.metadata;
     const open = { link, digest, generation, readAtMs: this.#clock.monotonic() };
@@ -372,6 +387,10 @@ export class TargetController {
       return undefined;
     }
     const { annotations, uid = "" } = target.metadata;
+    if (!this.#links.has(id) && !(await isThere(key, uid, context))) {
+      await this.#forget(id);
+      return undefined;
+    }
     const isOrphaned = stringMember(annotations, orphanAnnotation) === "true";
     if (!isOrphaned && this.#ended.get(id) !== uid) {
       const { observation } = await this.#observe(key, target, context);
@@ -558,6 +577,16 @@ export class TargetController {
   get #settings(): LinkSettings {
     return { ...linkDefaults, ...this.#options.settings };
   }
+}
+
+/** Asks the server: the store may be older than a deletion that this controller has seen. */
+async function isThere(
+  { name }: ObjectKey,
+  uid: string,
+  { client, signal }: Pick<ReconcileContext, "client" | "signal">,
+): Promise<boolean> {
+  const found = await client.resource(syncTargets).find({ name }, { signal });
+  return found?.metadata.uid === uid;
 }
 
 function clusterKey({ cluster }: ObjectKey, clusterID: string | undefined): string {

@@ -21,7 +21,7 @@ export {
 export { observePlacement, placedWorkloadOf, workloadKindKey } from "./placed-workload.ts";
 export { planWorkspace } from "./plan-workspace.ts";
 export { namespaces, Policies } from "./policies.ts";
-export { defaultPolicy, type Policy } from "./policy.ts";
+export type { Policy } from "./policy.ts";
 export { maxAvailableReplicas, type Usage } from "./replica-estimator.ts";
 export { ReservationCache } from "./reservation-cache.ts";
 export { ReservedResourcesController } from "./reserved-resources-controller.ts";
@@ -41,7 +41,6 @@ export {
   hasEffect,
   messagesOf,
   type RuleDescription,
-  type RuleEffect,
   type RuleRecord,
   scoreRules,
   weightRule,

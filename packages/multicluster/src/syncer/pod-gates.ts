@@ -32,16 +32,19 @@ export function gatedStatus(
   if (gates.size === 0 || !isJsonObject(status)) return { status, lowering: [] };
   const conditions = [...conditionsIn(status)];
   const lowering: JsonPatchOperation[] = [];
+  const positions = new Map<JsonValue | undefined, number>();
+  for (const [at, { type }] of conditions.entries())
+    if (!positions.has(type)) positions.set(type, at);
   for (const upstream of conditionsIn(shown)) {
     if (!gates.has(upstream["type"] as string)) continue;
-    const at = conditions.findIndex(({ type }) => type === upstream["type"]);
-    if (!isNewer(upstream, conditions[at])) continue;
+    const at = positions.get(upstream["type"]);
+    if (!isNewer(upstream, at === undefined ? undefined : conditions[at])) continue;
     const value = { ...upstream, lastTransitionTime: upstream["lastTransitionTime"] ?? now };
-    if (at < 0) {
+    if (at === undefined) {
       // Without conditions there is no list to add to yet.
       if (conditions.length === 0) lowering.push({ op: "add", path: list, value: [] });
       lowering.push({ op: "add", path: `${list}/-`, value });
-      conditions.push(value);
+      positions.set(upstream["type"], conditions.push(value) - 1);
     } else {
       const type = upstream["type"] as JsonValue;
       lowering.push({ op: "test", path: `${list}/${at}/type`, value: type });

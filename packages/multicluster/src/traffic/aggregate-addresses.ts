@@ -3,7 +3,7 @@
  * once, in the order of the clusters. Addresses of a withdrawn cluster are left out, unless there
  * are no others.
  */
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { isSharedIngress } from "../api/index.ts";
 import { memberObject, memberObjects } from "./objects.ts";
 
@@ -22,14 +22,17 @@ export function aggregateAddresses(given: readonly ClusterAddresses[]): readonly
   const ordered = [...given].sort((a, b) => (a.cluster < b.cluster ? -1 : 1));
   const counted = ordered.filter(({ isVisible }) => isVisible);
   const isAnybodyCounted = counted.some(({ addresses }) => addresses.length > 0);
-  const folded: JsonObject[] = [];
-  for (const address of (isAnybodyCounted ? counted : ordered).flatMap((one) => one.addresses))
-    if (!isAmong(address, folded)) folded.push(address);
-  return folded;
+  const folded = new Map<string, JsonObject>();
+  for (const address of (isAnybodyCounted ? counted : ordered).flatMap((one) => one.addresses)) {
+    const text = addressText(address);
+    if (!folded.has(text)) folded.set(text, address);
+  }
+  return [...folded.values()];
 }
 
-export function isAmong(address: JsonObject, addresses: readonly JsonObject[]): boolean {
-  return addresses.some((one) => jsonEqual(one, address));
+/** Equal for equal addresses: servers write the members of a status in one order. */
+export function addressText(address: JsonObject): string {
+  return stringifyJson(address);
 }
 
 /** The status with these addresses; the identical object when nothing changes. */

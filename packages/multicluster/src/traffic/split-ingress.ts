@@ -34,7 +34,12 @@ import {
   shortenName,
   withoutInternalKeys,
 } from "../coordination/index.ts";
-import { addressesIn, aggregateAddresses, isAmong, withAddresses } from "./aggregate-addresses.ts";
+import {
+  addressesIn,
+  addressText,
+  aggregateAddresses,
+  withAddresses,
+} from "./aggregate-addresses.ts";
 import { same } from "./controller-support.ts";
 import { type EndpointGracePeriods, endpointVisibilityOf } from "./endpoint-visibility.ts";
 import { memberObject, memberObjects, memberText, type Service } from "./objects.ts";
@@ -138,11 +143,11 @@ function aggregateLeaves(
   { root, targets, gracePeriods, nowMs }: IngressState,
   leaves: readonly Ingress[],
 ): AggregatedLeaves {
-  const shown = addressesOf(root);
+  const shown = new Set(addressesOf(root).map(addressText));
   const times: number[] = [];
   const given = leaves.map((leaf) => {
     const [cluster, addresses] = [clusterOf(leaf), addressesOf(leaf)];
-    const isShown = shown.length === 0 || addresses.some((one) => isAmong(one, shown));
+    const isShown = shown.size === 0 || addresses.some((one) => shown.has(addressText(one)));
     const wasWithdrawn = addresses.length > 0 && !isShown;
     const { isVisible, untilMs } = endpointVisibilityOf(
       targets.get(cluster),

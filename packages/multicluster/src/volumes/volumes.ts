@@ -259,7 +259,7 @@ interface Work extends VolumesOptions {
   readonly readAtMs: Map<string, number>;
 }
 
-/** Nothing in the namespace uses volumes: most namespaces are told apart without a request. */
+/** Nothing in the namespace uses volumes: most namespaces are ruled out without a request. */
 async function isWithoutVolumes(
   key: ObjectKey,
   { client, seenClaims, seenSets }: Work,

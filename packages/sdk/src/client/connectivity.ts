@@ -4,6 +4,20 @@
  * wait by itself has grown to a minute.
  */
 import { type Clock, onAbort, sleep } from "@kcp-ts/machinery/base";
+import { isStatusError, type StatusError } from "@kcp-ts/machinery/status";
+import { isTransportError } from "./transport.ts";
+
+/** What each request of the connection meets, whichever resource it is for. */
+export function concernsConnection(error: unknown): boolean {
+  if (isTransportError(error)) return true;
+  if (isStatusError(error)) return error.code === 401 || isMissingWorkspace(error);
+  return error instanceof Error && error.name === "KubeconfigError";
+}
+
+/** Of a request for anything in it. */
+export function isMissingWorkspace({ code, status: { details } }: StatusError): boolean {
+  return code === 404 && details?.kind === "workspaces" && details.group === "tenancy.kcp.io";
+}
 
 /** A single request that fails among others that succeed is no outage. */
 const outageMsMin = 3000;
@@ -35,7 +49,7 @@ export class Connectivity {
     this.#lostAtMs ??= this.#clock.monotonic();
   }
 
-  /** Whether a lost connection is reported now: at most once in ten seconds. */
+  /** Whether a failure of the connection is reported now: at most once in ten seconds. */
   takeReport(): boolean {
     const nowMs = this.#clock.monotonic();
     if (nowMs - this.#reportedAtMs < reportPauseMs) return false;

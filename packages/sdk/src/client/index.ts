@@ -15,7 +15,7 @@ export {
   type RequestSummary,
   type ResponseSummary,
 } from "./client.ts";
-export { Connectivity } from "./connectivity.ts";
+export { Connectivity, concernsConnection } from "./connectivity.ts";
 export {
   type Deadline,
   type DeadlineOptions,

@@ -89,12 +89,16 @@ export type Applied<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Name in keyof Value]?: Applied<Value[Name]> | undefined }
     : Value;
 
-/** Optional members may be undefined, which is the same as absent. */
-export type OrUndefined<Value> = {
-  readonly [Name in keyof Value]: Record<never, never> extends Pick<Value, Name>
-    ? Value[Name] | undefined
-    : Value[Name];
-};
+/** Optional members may be undefined at every depth, which is the same as absent. */
+export type OrUndefined<Value> = Value extends readonly (infer Item)[]
+  ? readonly OrUndefined<Item>[]
+  : Value extends object
+    ? {
+        readonly [Name in keyof Value]:
+          | OrUndefined<Value[Name]>
+          | (Record<never, never> extends Pick<Value, Name> ? undefined : never);
+      }
+    : Value;
 
 /** Members that are undefined are not sent. */
 export type MetadataInput = {

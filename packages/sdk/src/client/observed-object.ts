@@ -8,7 +8,7 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
-import type { KubernetesObject, ObjectInput } from "./object.ts";
+import type { KubernetesObject, WriteInput } from "./object.ts";
 import type {
   ApplyOptions,
   DeleteOptions,
@@ -68,7 +68,7 @@ export class ObservedObject<Object extends KubernetesObject> {
     const { name, namespace } = this.#name;
     const named = namespace === undefined ? { name } : { name, namespace };
     const metadata = { ...named, ...this.#preconditions };
-    const input = { metadata, status } as unknown as ObjectInput<Object>;
+    const input = { metadata, status } as unknown as WriteInput<Object>;
     return this.#resource.applyStatus(input, options);
   }
 

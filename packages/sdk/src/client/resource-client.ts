@@ -6,7 +6,7 @@
  */
 import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { isStatusError } from "@kcp-ts/machinery/status";
+import { isStatusError, StatusError } from "@kcp-ts/machinery/status";
 import type { CallOptions, Client, ClientRequest } from "./client.ts";
 import { ListReader } from "./list-stream.ts";
 import type {
@@ -39,7 +39,13 @@ import {
 } from "./options.ts";
 import { type LazyList, readList } from "./parse-list.ts";
 import { withQuery } from "./query.ts";
-import { apiVersionOf, type Resource, type ResourcePath, resourcePath } from "./resource.ts";
+import {
+  apiVersionOf,
+  formatResource,
+  type Resource,
+  type ResourcePath,
+  resourcePath,
+} from "./resource.ts";
 import { ItemCounter } from "./response-limits.ts";
 import { approximateBytes, HeldBytes } from "./response-memory.ts";
 import { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
@@ -284,11 +290,23 @@ export class ResourceClient<Object extends KubernetesObject> {
     if (patch === undefined) return object;
     const { uid } = object.metadata;
     const metadata = uid === undefined ? {} : { uid };
-    return this.patchStatus(
-      nameOf(object),
-      { type: "merge", patch: { metadata, status: patch } },
-      options,
-    );
+    const name = nameOf(object);
+    try {
+      const merge = { type: "merge", patch: { metadata, status: patch } } as const;
+      return await this.patchStatus(name, merge, options);
+    } catch (error) {
+      throw await this.#withoutStatus(error, name);
+    }
+  }
+
+  /** A server says "not found" of an object, and of a kind without the subresource. */
+  async #withoutStatus(error: unknown, name: ObjectName): Promise<unknown> {
+    if (!isStatusError(error, "NotFound")) return error;
+    // Where the read fails as well, the error of the write is what the caller has to know.
+    if ((await this.find(name).catch(() => undefined)) === undefined) return error;
+    const resource = formatResource(this.resource);
+    const message = `${resource} has no status subresource. Next: add "subresources: {status: {}}" to this version in its definition`;
+    return new StatusError({ code: 404, message });
   }
 
   /** Server-side apply: creates the object or sets the given fields to the given values. */

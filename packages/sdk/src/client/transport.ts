@@ -90,6 +90,8 @@ export type TransportErrorCode =
   | "closed";
 
 export class TransportError extends Error {
+  /** A build may shorten the name of the class, which uncaught errors are printed with. */
+  static override readonly name: string = "TransportError";
   override readonly name = "TransportError";
   readonly code: TransportErrorCode;
 

@@ -186,6 +186,8 @@ export class ClusterSet implements Clusters {
 }
 
 export class UnknownClusterError extends Error {
+  /** A build may shorten the name of the class, which uncaught errors are printed with. */
+  static override readonly name: string = "UnknownClusterError";
   override readonly name = "UnknownClusterError";
 
   constructor(cluster: ClusterName) {

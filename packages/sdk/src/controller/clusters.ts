@@ -184,6 +184,7 @@ function members({
 
 /** All logical clusters were asked for, and the server does not serve them to this user. */
 export class AllClustersError extends Error {
+  static override readonly name: string = "AllClustersError";
   override readonly name = "AllClustersError";
 
   constructor(resource: Resource, cause: unknown) {
@@ -194,8 +195,8 @@ export class AllClustersError extends Error {
         "exportConsumers({ client, endpointSlice }) for all workspaces that bind an APIExport; " +
         "or connect as a user with access to all of them, such as context shard-base of kcp's " +
         "admin.kubeconfig",
-      { cause },
     );
+    this.stack = `${this.name}: ${this.message}`;
   }
 }
 

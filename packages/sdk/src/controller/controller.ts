@@ -102,6 +102,8 @@ export interface RunOptions {
 
 /** An error that a retry cannot resolve. */
 export class TerminalError extends Error {
+  /** A build may shorten the name of the class, which uncaught errors are printed with. */
+  static override readonly name: string = "TerminalError";
   override readonly name = "TerminalError";
 }
 

@@ -26,6 +26,8 @@ export interface ManagerOptions {
 }
 
 export class LeadershipLostError extends Error {
+  /** A build may shorten the name of the class, which uncaught errors are printed with. */
+  static override readonly name: string = "LeadershipLostError";
   override readonly name = "LeadershipLostError";
 }
 

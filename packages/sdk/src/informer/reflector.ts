@@ -3,10 +3,16 @@
  * until its signal aborts. The ListerWatcher processes the objects.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { type Connectivity, isTransportError, onAbort, pause } from "../client/index.ts";
+import {
+  type Connectivity,
+  concernsConnection,
+  isTransportError,
+  onAbort,
+  pause,
+} from "../client/index.ts";
 import type { ReflectorMetrics } from "../metrics/index.ts";
 import { backoffMs, informerBackoff } from "./backoff.ts";
-import { classifyFailure } from "./failure.ts";
+import { classifyFailure, WatchListUnsupportedError } from "./failure.ts";
 import {
   type InformerCommand,
   type InformerEvent,
@@ -187,7 +193,9 @@ export class Reflector {
       if (signal.aborted) return { type: "stop" };
       this.#lastError = error;
       const { report, connectivity } = this.#options;
-      if (!isTransportError(error) || connectivity.takeReport()) report(error);
+      // A server that sends no first state is asked for pages: nothing is wrong.
+      const isExpected = error instanceof WatchListUnsupportedError;
+      if (!isExpected && (!concernsConnection(error) || connectivity.takeReport())) report(error);
       return { type: "failed", failure: classifyFailure(error), healthy: isHealthy() };
     }
   }

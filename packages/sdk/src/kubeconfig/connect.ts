@@ -1,5 +1,4 @@
 /** Creates a client for the cluster of a kubeconfig's context. */
-import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -11,6 +10,7 @@ import {
   bearer,
   type CertificateSource,
   type Credentials,
+  readNamed,
   staticCredentials,
   TokenFileCredentials,
 } from "./credentials.ts";
@@ -114,9 +114,11 @@ export function connect(
 
 function pickContext(kubeconfig: Kubeconfig, asked: string | undefined) {
   const name = asked ?? kubeconfig.currentContext;
-  if (name === undefined) throw new KubeconfigError("no context is chosen");
+  const names = [...kubeconfig.contexts.keys()];
+  const others = names.length === 0 ? "" : `. Next: choose one of ${names.slice(0, 10).join(", ")}`;
+  if (name === undefined) throw new KubeconfigError(`no context is chosen${others}`);
   const context = kubeconfig.contexts.get(name);
-  if (context === undefined) throw new KubeconfigError(`context "${name}" does not exist`);
+  if (context === undefined) throw new KubeconfigError(`context "${name}" does not exist${others}`);
   const cluster = kubeconfig.clusters.get(context.cluster);
   if (cluster === undefined) {
     throw new KubeconfigError(`cluster "${context.cluster}" of context "${name}" does not exist`);
@@ -180,7 +182,7 @@ function checkTrust(cluster: ClusterEntry): void {
 async function tlsSettings(cluster: ClusterEntry, credentials: Credentials): Promise<TlsSettings> {
   const { certificateAuthority: authority, tlsServerName } = cluster;
   return {
-    ...(authority === undefined ? {} : { ca: await readText(authority) }),
+    ...(authority === undefined ? {} : { ca: await readAuthority(authority) }),
     ...(await credentials.certificate()),
     ...(tlsServerName === undefined ? {} : { serverName: tlsServerName }),
     insecureSkipVerify: cluster.insecureSkipTlsVerify,
@@ -245,5 +247,12 @@ function clusterInfo(cluster: ClusterEntry): JsonObject {
 }
 
 async function readText(source: FileOrData): Promise<string> {
-  return "data" in source ? source.data : await readFile(source.file, "utf8");
+  return "data" in source ? source.data : await readNamed(source.file);
+}
+
+async function readAuthority(source: FileOrData): Promise<string> {
+  const text = await readText(source);
+  if (text.includes("-----BEGIN")) return text;
+  const place = "data" in source ? "certificate-authority-data" : source.file;
+  throw new KubeconfigError(`${place} has no certificate in PEM`);
 }

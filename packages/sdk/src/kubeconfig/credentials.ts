@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { RequestHeaders } from "../client/index.ts";
+import { KubeconfigError } from "./fields.ts";
 
 export interface Credentials {
   /** The headers of every request. */
@@ -95,8 +96,8 @@ export class TokenFileCredentials implements Credentials {
   async #readFile(): Promise<RequestHeaders> {
     const { file, fallbackToken, clock } = this.#options;
     try {
-      const token = (await readFile(file, "utf8")).trim();
-      if (token === "") throw new Error(`${file} is empty`);
+      const token = (await readNamed(file)).trim();
+      if (token === "") throw new KubeconfigError(`${file} is empty`);
       this.#headers = bearer(token);
     } catch (error) {
       // A file that is being replaced is missing for a moment; an old token is better than none.
@@ -107,5 +108,14 @@ export class TokenFileCredentials implements Credentials {
     }
     this.#readAtMs = clock.monotonic();
     return this.#headers;
+  }
+}
+
+/** A file that the kubeconfig names. */
+export async function readNamed(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new KubeconfigError(`the kubeconfig names a file: ${(error as Error).message}`);
   }
 }

@@ -4,8 +4,15 @@
  */
 import { isJsonObject, type JsonObject, member } from "@kcp-ts/machinery/json";
 
+/** What a person has to mend: the message says it, without a stack of the SDK below. */
 export class KubeconfigError extends Error {
+  static override readonly name: string = "KubeconfigError";
   override readonly name = "KubeconfigError";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.stack = `${this.name}: ${message}`;
+  }
 }
 
 export class Fields {

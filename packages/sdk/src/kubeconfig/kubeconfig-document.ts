@@ -5,7 +5,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import * as yaml from "js-yaml";
 import { KubeconfigError } from "./fields.ts";
-import { kubeconfigCharactersMax } from "./kubeconfig.ts";
+import { kubeconfigCharactersMax, notYaml } from "./kubeconfig.ts";
 
 export type KubeconfigDocument = JsonObject;
 
@@ -16,7 +16,7 @@ export function readKubeconfigDocument(text: string): KubeconfigDocument {
   try {
     document = yaml.load(text, { schema: yaml.JSON_SCHEMA });
   } catch (error) {
-    throw new KubeconfigError("kubeconfig is not valid YAML", { cause: error });
+    throw notYaml(error);
   }
   if (!isJsonObject(document as JsonValue))
     throw new KubeconfigError("kubeconfig is not an object");

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { inspect } from "node:util";
 import { FakeClock } from "@kcp-ts/testkit";
 import {
   type Certificates,
@@ -174,6 +175,23 @@ users:
     assert.equal(({} as { a?: number }).a, undefined);
   });
 
+  it("with a syntax error is rejected by its place, and no error shows what it contains", async () => {
+    const path = join(folder, "broken");
+    await writeFile(path, "users:\n- {name: a, user: {token: s3cret}\n");
+    const error: unknown = await connectDefault({ path }).catch((thrown: unknown) => thrown);
+    assert.match(inspect(error), /broken: kubeconfig is not YAML: .* \(line 3, column 1\)\]$/);
+    assert.doesNotMatch(inspect(error, { depth: 9 }), /s3cret/);
+  });
+
+  it("that is missing is named, and what to do is said, without a stack of the SDK", async () => {
+    const env = { KUBECONFIG: "/nowhere/config" };
+    const error: unknown = await connectDefault({ env }).catch((thrown: unknown) => thrown);
+    assert.match(
+      inspect(error),
+      /^\[KubeconfigError: there is no kubeconfig: KUBECONFIG is \/nowhere\/config, .*Next: .*\]$/,
+    );
+  });
+
   it("has a maximum size", () => {
     const filled = (characters: number) => `# ${"x".repeat(characters - 2)}`;
     assert.throws(
@@ -190,7 +208,10 @@ users:
       trusted,
     );
     assert.throws(() => connect(parsed), /no context is chosen/);
-    assert.throws(() => connect(parsed, { context: "e" }), /context "e" does not exist/);
+    assert.throws(
+      () => connect(parsed, { context: "e" }),
+      /context "e" does not exist\. Next: choose one of /,
+    );
     assert.throws(() => connect(parsed, { context: "c" }), /cluster "k" of context "c"/);
     assert.throws(() => connect(parsed, { context: "d" }), /user "v" of context "d"/);
   });

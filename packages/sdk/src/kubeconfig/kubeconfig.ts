@@ -173,9 +173,16 @@ function parseYaml(text: string): unknown {
   try {
     return yaml.load(text) ?? {};
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new KubeconfigError(`kubeconfig is not YAML: ${message}`, { cause: error });
+    throw notYaml(error);
   }
+}
+
+/** Without the parser's message and error: these show the text, which has credentials. */
+export function notYaml(error: unknown): KubeconfigError {
+  if (!(error instanceof yaml.YAMLException)) throw error;
+  const { reason, mark } = error;
+  const place = mark === undefined ? "" : ` (line ${mark.line + 1}, column ${mark.column + 1})`;
+  return new KubeconfigError(`kubeconfig is not YAML: ${reason}${place}`);
 }
 
 function byName<Entry>(

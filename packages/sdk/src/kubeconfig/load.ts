@@ -48,7 +48,15 @@ export async function connectDefault(
   }
   const inCluster = await inClusterKubeconfig(options);
   if (inCluster === undefined) {
-    throw new KubeconfigError("there is no kubeconfig, and this is not a Pod");
+    const { KUBECONFIG: named = "" } = options.env ?? process.env;
+    const missing =
+      named === ""
+        ? "~/.kube/config does not exist"
+        : `KUBECONFIG is ${named}, which does not exist`;
+    throw new KubeconfigError(
+      `there is no kubeconfig: ${missing} or has no contexts, and this is not a Pod. ` +
+        "Next: set KUBECONFIG to the path of one",
+    );
   }
   return connect(inCluster, options);
 }
@@ -59,13 +67,13 @@ async function readKubeconfig(path: string): Promise<Kubeconfig | undefined> {
     text = await readFile(path, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new KubeconfigError(`${path} cannot be read`, { cause: error });
+    throw new KubeconfigError(`${path} cannot be read: ${(error as Error).message}`);
   }
   const folder = dirname(resolve(path));
   try {
     return parseKubeconfig(text, { trust: { resolvePath: (one) => resolve(folder, one) } });
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error;
-    throw new KubeconfigError(`${path}: ${error.message}`, { cause: error });
+    throw new KubeconfigError(`${path}: ${error.message}`);
   }
 }

@@ -9,6 +9,8 @@ import type { Transport, TransportRequest, TransportResponse } from "../client/i
 import type { Leadership } from "./leader-elector.ts";
 
 export class NotLeaderError extends Error {
+  /** A build may shorten the name of the class, which uncaught errors are printed with. */
+  static override readonly name: string = "NotLeaderError";
   override readonly name = "NotLeaderError";
 }
 

@@ -7,7 +7,7 @@
  * compared.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
-import { isStatusError } from "@kcp-ts/machinery/status";
+import { isStatusError, type StatusReason } from "@kcp-ts/machinery/status";
 import type { CallOptions, Client, ObjectName, ResourceClient } from "../client/index.ts";
 import { type Lease, type LeaseSpec, leases, microTime } from "./lease.ts";
 
@@ -50,7 +50,11 @@ export class LeaseLock {
     if (current === undefined) {
       const spec = this.#spec({ transitions: 0, acquiredAt: clock.now() });
       const metadata = { ...lease } as { name: string; namespace: string };
-      return this.#write(() => this.#resource.create({ metadata, spec }, { signal }));
+      // Of a create, "not found" says that the namespace is missing: no candidate was faster.
+      return this.#write(
+        () => this.#resource.create({ metadata, spec }, { signal }),
+        ["AlreadyExists"],
+      );
     }
     this.#see(current);
     const holder = current.spec?.holderIdentity ?? "";
@@ -84,17 +88,16 @@ export class LeaseLock {
     await this.#write(() => this.#resource.update({ ...lease, spec }, { signal }));
   }
 
-  /** A write with a conflict means that another candidate was faster. */
-  async #write(write: () => Promise<Lease>): Promise<"won" | "lost"> {
+  /** These reasons mean that another candidate was faster. */
+  async #write(
+    write: () => Promise<Lease>,
+    lostReasons: readonly StatusReason[] = ["Conflict", "NotFound"],
+  ): Promise<"won" | "lost"> {
     try {
       this.#see(await write());
       return "won";
     } catch (error) {
-      const isRaceLost =
-        isStatusError(error, "Conflict") ||
-        isStatusError(error, "AlreadyExists") ||
-        isStatusError(error, "NotFound");
-      if (isRaceLost) return "lost";
+      if (lostReasons.some((reason) => isStatusError(error, reason))) return "lost";
       throw error;
     }
   }

@@ -6,7 +6,14 @@ import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { hostname } from "node:os";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { Client, consoleLog, explainError, type Log, type ObjectName } from "../client/index.ts";
+import {
+  Client,
+  consoleLog,
+  explainError,
+  FailureLog,
+  type Log,
+  type ObjectName,
+} from "../client/index.ts";
 import {
   type Clusters,
   type Controller,
@@ -110,7 +117,8 @@ function electorOf(
   if (client === undefined) {
     throw new Error("leaderElection.client is needed: the client of the cluster with the lease");
   }
-  const onError = (error: unknown) => log.warn(`leader election: ${explainError(error)}`);
+  const failures = new FailureLog(log);
+  const onError = (error: unknown) => failures.failed(`leader election: ${explainError(error)}`);
   return { elector: new LeaderElector({ ...rest, client, identity, metrics, onError }) };
 }
 
@@ -134,6 +142,17 @@ function stopSignal(given: AbortSignal | undefined, log: Log): StopSignal {
   };
   for (const name of names) process.on(name, onSignal);
   return { signal: stop.signal, release };
+}
+
+/** The message says it all: a stack of the SDK would hide it. */
+class PortError extends Error {
+  static override readonly name: string = "PortError";
+  override readonly name = "PortError";
+
+  constructor(port: number, why: string) {
+    super(`${why}. Next: give run another port than ${port}, or 0 for a free one`);
+    this.stack = `${this.name}: ${this.message}`;
+  }
 }
 
 const syncPollMs = 50;
@@ -164,7 +183,7 @@ async function serve(
     );
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    server.once("error", ({ message }) => reject(new PortError(port, message)));
     server.listen(port, host, resolve);
   });
   return server;

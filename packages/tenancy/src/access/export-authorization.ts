@@ -26,6 +26,7 @@ import {
   clusterCachedResources,
   type VirtualWorkspaceAccess,
 } from "../api-sharing/index.ts";
+import type { RemoteAccess } from "../replicas/index.ts";
 import { workspaceTypes } from "../workspaces/index.ts";
 import { isWithinTenancyPolicy } from "./tenancy-policy.ts";
 
@@ -37,6 +38,38 @@ export function canBindExport(
   rules: Authorizer,
 ): (user: UserInfo, cluster: ClusterName, name: string) => Promise<boolean> {
   return (user, cluster, name) => ask(rules, apiExports, { user, cluster, name, verb: "bind" });
+}
+
+/**
+ * Answers questions about logical clusters of other shards there, and all others here; the same
+ * authorizer where there is one shard.
+ */
+export function sharedAccess(
+  own: Authorizer,
+  remote: RemoteAccess | undefined,
+  { isWithinContent }: { readonly isWithinContent: boolean },
+): Authorizer {
+  if (remote === undefined) return own;
+  return {
+    async authorize(attributes) {
+      const { cluster, user, group, version, resource, name, verb, subresource } = attributes;
+      if (cluster === "*" || !remote.isElsewhere(cluster)) return own.authorize(attributes);
+      const definition = { group, version, resource };
+      const question = { user, cluster, definition, name, verb, subresource, isWithinContent };
+      return { allowed: await remote.ask(question), reason: "" };
+    },
+  };
+}
+
+/** The roles of providers, on this shard and on others. */
+export function sharedPolicies(
+  own: Authorizer,
+  elsewhere: (provider: ClusterName) => Authorizer | undefined,
+): Authorizer {
+  return {
+    authorize: (attributes) =>
+      (elsewhere(attributes.cluster as ClusterName) ?? own).authorize(attributes),
+  };
 }
 
 /** Authorizes the verb `bind` on a ClusterCachedResource. */
@@ -84,6 +117,8 @@ export function virtualWorkspaceAccess(
  */
 export function maximalPermissionPolicyAuthorizer(
   policyOn: (cluster: ClusterName, group: string, resource: string) => ClusterName | undefined,
+  /** The roles of providers on other shards; undefined for one of this shard. */
+  policiesElsewhere: (provider: ClusterName) => Authorizer | undefined = () => undefined,
 ): (rbac: Authorizer) => Authorizer {
   return (rbac) => ({
     authorize(attributes) {
@@ -100,7 +135,8 @@ export function maximalPermissionPolicyAuthorizer(
         return beyondPolicyDecision(attributes, "policy of tenancy.kcp.io");
       const provider = policyOn(cluster, group, resource);
       if (provider === undefined) return isWithinPolicy(rbac, attributes, unbound);
-      const decision = rbac.authorize(asConsumer(attributes, provider));
+      const policies = policiesElsewhere(provider) ?? rbac;
+      const decision = policies.authorize(asConsumer(attributes, provider));
       const settle = ({ allowed, reason }: Decision) => {
         const policy = `API export of ${quote(provider)} policy: ${reason}`;
         return allowed

@@ -6,6 +6,8 @@ export {
   canBindExport,
   canReadAll,
   maximalPermissionPolicyAuthorizer,
+  sharedAccess,
+  sharedPolicies,
   virtualWorkspaceAccess,
 } from "./export-authorization.ts";
 export {

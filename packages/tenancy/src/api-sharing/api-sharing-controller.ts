@@ -152,7 +152,11 @@ export class ApiSharingController {
     );
   }
 
+  /** The objects of consumers on this shard concern this shard alone. */
   async #markSchemasChanged(cluster: ClusterName, name: string): Promise<void> {
+    const { replicas } = this.#options.dependencies;
+    if (replicas !== undefined && replicas.shardOf(cluster) !== undefined)
+      return replicas.mark(apiExports, cluster, name);
     await updateAsSystem(this.#options.dependencies, apiExports, { cluster, name }, async (old) => {
       const metadata = member(old, "metadata");
       const annotations = {

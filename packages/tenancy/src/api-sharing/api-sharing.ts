@@ -13,7 +13,9 @@ import {
 } from "@kcp-ts/apiserver/registry";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "@kcp-ts/apiserver/storage";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { followReplicas } from "../replicas/index.ts";
 import { partitions } from "../topology/index.ts";
 import { type DefaultBinding, type DefaultBindingsState, shards } from "../workspaces/index.ts";
 import { ApiSharingController } from "./api-sharing-controller.ts";
@@ -25,10 +27,12 @@ import { CachedResources } from "./cached-resources/cached-resources.ts";
 import { cacheResources } from "./cached-resources/kinds.ts";
 import { ClaimLabelController } from "./claim-label-controller.ts";
 import { hasStaleClaimLabels, prefixesOf, updateClaimLabelsOf } from "./claim-labels.ts";
+import { type ClaimedIdentities, claimedIdentities } from "./claimed-identities.ts";
+import { type ConsumerReports, consumerReports } from "./consumer-reports.ts";
 import { createDefaultBindings, defaultBindingName } from "./default-bindings.ts";
 import { areDefaultBindingsComplete, defaultBindingsStateOf } from "./default-bindings-state.ts";
 import { type ApiSharingDependencies, type ApiSharingInputs, keyOf } from "./dependencies.ts";
-import { EagerIndex } from "./eager-index.ts";
+import { EagerIndex, type EagerIndexOptions } from "./eager-index.ts";
 import {
   EndpointSliceIndex,
   type EndpointSliceRecord,
@@ -45,6 +49,7 @@ import { type BindingRecord, type ExportRecord, readBinding, readExport } from "
 import { RetirementNotifier } from "./retirement-notifier.ts";
 import { SchemaCopyCollector } from "./schema-copy-collector.ts";
 import { copiesPrefix, SchemaStore } from "./schema-store.ts";
+import { SharedExports, sharedExports } from "./shared-exports.ts";
 import { sharingAdmission } from "./sharing-admission.ts";
 
 export interface ApiSharingOptions extends ApiSharingInputs {
@@ -65,6 +70,11 @@ export class ApiSharing {
   readonly cachedResources: CachedResources;
   readonly #bindingRecords: EagerIndex<BindingRecord>;
   readonly #exportRecords: EagerIndex<ExportRecord>;
+  /** The exports of other shards that this shard uses; undefined for the only shard. */
+  readonly #replicaExports: EagerIndex<ExportRecord> | undefined;
+  readonly #exports: ApiSharingDependencies["exports"];
+  readonly #claimedIdentities: ClaimedIdentities | undefined;
+  readonly #consumerReports: ConsumerReports | undefined;
   readonly #controller: ApiSharingController;
   readonly #claimLabels: ClaimLabelController;
   readonly #schemaCopyCollector: SchemaCopyCollector;
@@ -75,9 +85,8 @@ export class ApiSharing {
   #externalUrl = "https://localhost:6443";
 
   constructor(options: ApiSharingOptions) {
-    const { storage, supervisor } = options;
     const { hub } = options.watchCache;
-    const indexed = { storage, hub, supervisor };
+    const indexed = { ...options, hub };
     const bindings = new BindingIndex();
     const schemas = new SchemaStore(options);
     this.#schemaCopyCollector = new SchemaCopyCollector({
@@ -94,12 +103,12 @@ export class ApiSharing {
       read: readBinding,
       onChange: (key, now, before) => this.#onBinding(key, now, before),
     });
-    this.#exportRecords = new EagerIndex({
-      ...indexed,
-      definition: apiExports,
-      read: readExport,
-      onChange: (key, now) => this.#onExport(key, now),
-    });
+    const ofExports = { ...indexed, ...this.#exportIndexing };
+    this.#exportRecords = new EagerIndex(ofExports);
+    const { replicas } = options;
+    if (replicas !== undefined)
+      this.#replicaExports = new EagerIndex({ ...ofExports, isOfReplicas: true });
+    this.#exports = sharedExports(this.#exportRecords, this.#replicaExports, replicas);
     this.#sliceRecords = new EagerIndex({
       ...indexed,
       definition: apiExportEndpointSlices,
@@ -110,10 +119,10 @@ export class ApiSharing {
       ...options,
       bindings,
       schemas,
-      exports: this.#exportRecords,
+      exports: this.#exports,
       exportOf: (binding) => this.#exportOf(binding),
       onExportChanged: (record, callback) => this.#onExportChanged(record, callback),
-      loading: () => this.#bindingRecords.loading ?? this.#exportRecords.loading,
+      loading: () => this.#loading,
     };
     this.dependencies = dependencies;
     const externalUrl = () => this.#externalUrl;
@@ -129,9 +138,10 @@ export class ApiSharing {
       catalog: this.catalog,
       externalUrl,
     });
+    this.#consumerReports = consumerReports(dependencies);
+    this.#claimedIdentities = claimedIdentities(dependencies);
     this.#claimLabels = new ClaimLabelController({
-      ...options,
-      hub,
+      ...indexed,
       loading: dependencies.loading,
       prefixesOf: (claim) => prefixesOf(dependencies, claim),
       hasStaleClaimLabels: (entry) => hasStaleClaimLabels(dependencies, entry),
@@ -147,6 +157,7 @@ export class ApiSharing {
   async start(): Promise<void> {
     this.#listen();
     await this.#exportRecords.start();
+    await this.#replicaExports?.start();
     await this.#bindingRecords.start();
     this.#isStarting = true;
     await this.#sliceRecords.start();
@@ -161,10 +172,13 @@ export class ApiSharing {
     this.#schemaCopyCollector.stop();
     this.#bindingRecords.stop();
     this.#exportRecords.stop();
+    this.#replicaExports?.stop();
     this.#sliceRecords.stop();
     await Promise.all([
       this.#controller.stop(),
       this.#claimLabels.stop(),
+      this.#consumerReports?.stop(),
+      this.#claimedIdentities?.stop(),
       this.cachedResources.stop(),
     ]);
   }
@@ -180,9 +194,10 @@ export class ApiSharing {
     return this.#externalUrl;
   }
 
-  /** Creates the built-in exports of root. Root must have its namespaces. */
-  bootstrap(): Promise<void> {
-    return bootstrapExports(this.dependencies);
+  /** Creates the built-in exports of root on the shard that has it. It must have its namespaces. */
+  async bootstrap(): Promise<void> {
+    if (this.dependencies.replicas?.shardOf(rootCluster) === undefined)
+      await bootstrapExports(this.dependencies);
   }
 
   /** Binds a new workspace to the default APIBindings of its type. */
@@ -237,9 +252,64 @@ export class ApiSharing {
     return exported?.hasPolicy === true ? exported.cluster : undefined;
   }
 
+  /** Answers another shard that has seen a claim on an identity; of this shard's exports alone. */
+  async exportOfIdentity(asked: JsonValue): Promise<JsonValue> {
+    await this.dependencies.loading();
+    const { identity, group, resource } = isJsonObject(asked) ? asked : {};
+    for (const record of this.#exportRecords.values()) {
+      const isIt = record.identityHash !== "" && record.identityHash === identity;
+      if (isIt && record.resources.some((one) => one.group === group && one.resource === resource))
+        return { cluster: record.cluster, name: record.name };
+    }
+    return null;
+  }
+
+  /** Whether a maximal permission policy of a provider limits something on this shard. */
+  isPolicyNeeded(provider: ClusterName): boolean {
+    for (const { cluster, name, hasPolicy } of this.#replicaExports?.values() ?? [])
+      if (
+        cluster === provider &&
+        hasPolicy &&
+        this.dependencies.bindings.hasBindingsTo(cluster, name)
+      )
+        return true;
+    return false;
+  }
+
+  get #exportIndexing(): Pick<EagerIndexOptions<ExportRecord>, "definition" | "read" | "onChange"> {
+    return {
+      definition: apiExports,
+      read: readExport,
+      onChange: (key, now, before) => this.#onExport(key, now, before),
+    };
+  }
+
+  get #loading(): Promise<void> | undefined {
+    return (
+      this.#bindingRecords.loading ?? this.#exportRecords.loading ?? this.#replicaExports?.loading
+    );
+  }
+
   #exportOf({ exportCluster, exportName }: BindingRecord): ExportRecord | undefined {
     if (exportCluster === undefined) return undefined;
-    return this.#exportRecords.get(keyOf(apiExports, exportCluster, exportName));
+    return this.dependencies.exports.get(keyOf(apiExports, exportCluster, exportName));
+  }
+
+  /**
+   * Whether something on this shard refers to an object of another one for as long as it exists.
+   */
+  isNeeded(definition: ResourceDefinition, cluster: ClusterName, name: string): boolean {
+    const { bindings } = this.dependencies;
+    if (definition === apiExports)
+      return (
+        bindings.hasBindingsTo(cluster, name) ||
+        this.#claimedIdentities?.isClaimed(keyOf(apiExports, cluster, name)) === true
+      );
+    if (definition !== apiResourceSchemas) return false;
+    for (const record of this.#replicaExports?.values() ?? [])
+      if (record.cluster === cluster && record.resources.some(({ schema }) => schema === name))
+        return true;
+    return false;
   }
 
   #onBinding(
@@ -276,6 +346,7 @@ export class ApiSharing {
 
   #requeueSlicesOf(binding: BindingRecord | undefined): void {
     if (binding?.exportCluster === undefined) return;
+    this.#consumerReports?.add(keyOf(apiExports, binding.exportCluster, binding.exportName));
     this.#requeueSlices(this.#endpointSlices.ofExport(binding.exportName));
     this.cachedResources.onExport(binding.exportName);
   }
@@ -294,11 +365,18 @@ export class ApiSharing {
     if (now !== undefined && !this.#isStarting) this.#controller.slices.add(key);
   }
 
-  #onExport(key: StorageKey, now: ExportRecord | undefined): void {
+  #onExport(
+    key: StorageKey,
+    now: ExportRecord | undefined,
+    before: ExportRecord | undefined,
+  ): void {
     const { cluster, name } = parseObjectKey(key);
+    if (this.#exports instanceof SharedExports) this.#exports.change(key, now, before);
+    this.#claimedIdentities?.onExport(now);
     this.#retirements.get(key)?.retire();
     this.#retirements.delete(key);
-    if (now !== undefined) this.#controller.exports.add(key);
+    if (this.#replicaExports?.get(key) !== undefined) this.#consumerReports?.add(key);
+    else if (now !== undefined) this.#controller.exports.add(key);
     this.#requeueSlices(this.#endpointSlices.ofExport(name));
     this.cachedResources.onExport(name);
     const { bindings } = this.dependencies;
@@ -312,7 +390,7 @@ export class ApiSharing {
 
   #onExportChanged(record: ExportRecord, callback: () => void): () => void {
     const key = keyOf(apiExports, record.cluster, record.name);
-    const known = this.#exportRecords.get(key);
+    const known = this.dependencies.exports.get(key);
     if (known !== record) {
       callback();
       return () => {};
@@ -338,18 +416,33 @@ export class ApiSharing {
       this.cachedResources.onPartition(key);
     });
     this.#watchClaims(shards, () => {
-      this.#requeueSlices(this.#endpointSlices.partitioned());
+      const hasOthers = this.dependencies.replicas !== undefined;
+      this.#requeueSlices(
+        hasOthers ? this.#endpointSlices.all() : this.#endpointSlices.partitioned(),
+      );
       this.cachedResources.onShards();
     });
+    if (this.dependencies.replicas !== undefined) this.#listenToReplicas();
     this.#watchClaims(apiResourceSchemas, (key, event) => {
       if (key.startsWith(copiesPrefix)) this.#schemaCopyCollector.onEvent(event);
       else this.#onSchema(parseObjectKey(key).cluster);
     });
   }
 
+  #listenToReplicas(): void {
+    const { hub } = this.dependencies.watchCache;
+    followReplicas(hub, apiResourceSchemas, ({ key }) =>
+      this.#onSchema(parseObjectKey(key).cluster),
+    );
+    followReplicas(hub, shards, () => {
+      this.#requeueSlices(this.#endpointSlices.all());
+      this.cachedResources.onShards();
+    });
+  }
+
   /** A schema that is created late completes the exports of its workspace. */
   #onSchema(cluster: ClusterName): void {
-    for (const record of this.#exportRecords.values()) {
+    for (const record of this.dependencies.exports.values()) {
       if (record.cluster !== cluster) continue;
       for (const binding of this.dependencies.bindings.toExport(cluster, record.name))
         this.#requeueExport(binding);

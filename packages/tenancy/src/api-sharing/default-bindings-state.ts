@@ -11,9 +11,9 @@ import {
   uncancelled,
 } from "../workspaces/index.ts";
 import { defaultBindingName } from "./default-bindings.ts";
-import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
+import { type ApiSharingDependencies, exportIn, keyOf } from "./dependencies.ts";
 import { resolveExportPath } from "./desired-binding-status.ts";
-import { apiBindings, apiExports } from "./kinds/definitions.ts";
+import { apiBindings } from "./kinds/definitions.ts";
 import { claimsOf, type ExportRecord } from "./records.ts";
 import { isSystemExport } from "./system-exports.ts";
 
@@ -68,7 +68,7 @@ async function exportOf(
   { path, export: name }: DefaultBinding,
 ): Promise<ExportRecord | undefined> {
   const found = await resolveExportPath(dependencies, cluster, path);
-  return found === undefined ? undefined : dependencies.exports.get(keyOf(apiExports, found, name));
+  return found === undefined ? undefined : exportIn(dependencies, found, name);
 }
 
 export async function defaultBindingsStateOf(

@@ -8,10 +8,10 @@ import {
   tenancyAnnotation,
 } from "../workspaces/index.ts";
 import { bindingFinalizer, exportLabel } from "./binding-metadata.ts";
-import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
+import { type ApiSharingDependencies, exportIn } from "./dependencies.ts";
 import { claimJson, desiredBindingStatus, resolveExportPath } from "./desired-binding-status.ts";
 import { isSameResource } from "./evaluate-claims.ts";
-import { apiBindings, apiExports } from "./kinds/definitions.ts";
+import { apiBindings } from "./kinds/definitions.ts";
 import { base62Hash, exportHash } from "./kinds/hashes.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
 import { isSystemExport } from "./system-exports.ts";
@@ -31,7 +31,7 @@ export async function createDefaultBindings(
     const found =
       exportCluster === undefined
         ? undefined
-        : dependencies.exports.get(keyOf(apiExports, exportCluster, one.export));
+        : await exportIn(dependencies, exportCluster, one.export);
     const name = defaultBindingName(cluster, one);
     const binding = bindingObject(name, path, one, exportCluster, found);
     const { status } = await desiredBindingStatus(dependencies, cluster, binding);
@@ -93,7 +93,7 @@ export async function undecidedClaims(
   const exported =
     exportCluster === undefined
       ? undefined
-      : dependencies.exports.get(keyOf(apiExports, exportCluster, wanted.export));
+      : await exportIn(dependencies, exportCluster, wanted.export);
   const answered = claimsOf(spec["permissionClaims"], "selector");
   const missing = (exported?.claims ?? []).filter(
     (claim) => !answered.some((one) => isSameResource(one, claim)),

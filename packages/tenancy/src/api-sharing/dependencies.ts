@@ -11,9 +11,11 @@ import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import type { CrdNames } from "@kcp-ts/machinery/schema";
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
+import type { Replicas } from "../replicas/index.ts";
 import type { PathResolution } from "../shards/index.ts";
 import type { MaintainedBindingSet } from "../workspaces/index.ts";
 import type { BindingIndex } from "./binding-index.ts";
+import { apiExports } from "./kinds/definitions.ts";
 import type { BindingRecord, ExportRecord } from "./records.ts";
 import type { SchemaStore } from "./schema-store.ts";
 
@@ -63,7 +65,19 @@ export interface ApiSharingInputs {
     cluster: ClusterName,
     resource: { readonly group: string; readonly version: string; readonly resource: string },
   ) => Promise<boolean>;
+  /** Called when the maximal permission policy of a provider on another shard is needed. */
+  readonly followPolicy: (provider: ClusterName) => void;
+  /** All shards, by name; asked for where there are others. */
+  readonly shards: () => Promise<readonly KnownShard[]>;
+  /** The objects of other shards; undefined for the only shard. */
+  readonly replicas?: Replicas | undefined;
   readonly onError: (error: unknown) => void;
+}
+
+export interface KnownShard {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly virtualWorkspaceUrl: string;
 }
 
 export interface LocalDefinitionNames {
@@ -92,4 +106,14 @@ export function keyOf(
   name: string,
 ): StorageKey {
   return objectKey({ ...collectionKeyOf(definition), cluster, namespace: "", name });
+}
+
+/** An export of this shard or another one; throws while that is unknown. */
+export async function exportIn(
+  { replicas, exports }: Pick<ApiSharingDependencies, "replicas" | "exports">,
+  cluster: ClusterName,
+  name: string,
+): Promise<ExportRecord | undefined> {
+  await replicas?.pull(apiExports, cluster, name);
+  return exports.get(keyOf(apiExports, cluster, name));
 }

@@ -22,9 +22,8 @@ import {
   setCondition,
 } from "../workspaces/index.ts";
 import { isCachedStorage } from "./cached-resources/records.ts";
-import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
+import { type ApiSharingDependencies, exportIn } from "./dependencies.ts";
 import { evaluateClaims } from "./evaluate-claims.ts";
-import { apiExports } from "./kinds/definitions.ts";
 import { namingConflicts } from "./naming-conflicts.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";
@@ -58,7 +57,7 @@ export async function desiredBindingStatus(
   const record =
     exportCluster === undefined
       ? undefined
-      : dependencies.exports.get(keyOf(apiExports, exportCluster, textOf(name)));
+      : await exportIn(dependencies, exportCluster, textOf(name));
   const at = dependencies.clock.now();
   if (record === undefined)
     return {
@@ -146,11 +145,12 @@ async function boundResources(
   const before = listOf(member(binding, "status")["boundResources"]).filter(isJsonObject);
   const schemas: StoredSchema[] = [];
   for (const { schema, virtual } of record.resources) {
-    const isKnown = virtual === undefined || isCachedStorage(virtual);
+    const isElsewhere = dependencies.replicas?.shardOf(record.cluster) !== undefined;
+    const isKnown = virtual === undefined || (isCachedStorage(virtual) && !isElsewhere);
     const found = isKnown ? await dependencies.schemas.current(record.cluster, schema) : undefined;
     if (found === undefined) {
       const message = !isKnown
-        ? `the resource of ${schema} has a storage that is not supported here`
+        ? `the resource of ${schema} has a storage that is not supported ${isElsewhere ? "across shards" : "here"}`
         : `APIResourceSchema ${record.path}|${schema} not found`;
       return {
         resources: before,

@@ -18,6 +18,7 @@ import {
   type WatchHub,
 } from "@kcp-ts/apiserver/watch-cache";
 import { type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { asOriginal, originalKey, replicaPrefix } from "../replicas/index.ts";
 
 export interface EagerIndexOptions<Known> {
   readonly storage: Storage;
@@ -27,6 +28,8 @@ export interface EagerIndexOptions<Known> {
   /** Called for every record that is created, changed or deleted. */
   readonly onChange: (key: StorageKey, now: Known | undefined, before: Known | undefined) => void;
   readonly supervisor: Supervisor;
+  /** Set for an index of replicas: its keys are those of their originals. */
+  readonly isOfReplicas?: boolean;
 }
 
 interface VersionedRecord<Known> {
@@ -68,9 +71,16 @@ export class EagerIndex<Known> implements HubListener {
     return this.#begin(() => this.#load());
   }
 
+  get #prefix(): StorageKey {
+    const { definition, isOfReplicas } = this.#options;
+    return isOfReplicas === true
+      ? replicaPrefix(definition)
+      : resourcePrefix(collectionKeyOf(definition));
+  }
+
   #begin(load: () => Promise<void>): Promise<void> {
-    const { hub, definition } = this.#options;
-    hub.listen(resourcePrefix(collectionKeyOf(definition)), this);
+    const { hub } = this.#options;
+    hub.listen(this.#prefix, this);
     const loading = load().finally(() => {
       if (this.#loading === loading) this.#loading = undefined;
     });
@@ -83,9 +93,9 @@ export class EagerIndex<Known> implements HubListener {
   }
 
   onEvent({ key, current, revision }: HubEvent): void {
-    this.#put(key, current, revision);
+    const stored = this.#put(key, current, revision);
     // During a list, deleted objects stay as tombstones.
-    if (current === undefined && this.#loading === undefined) this.#records.delete(key);
+    if (current === undefined && this.#loading === undefined) this.#records.delete(stored);
   }
 
   onLost(error: StorageError): void {
@@ -102,9 +112,9 @@ export class EagerIndex<Known> implements HubListener {
   }
 
   async #load(): Promise<void> {
-    const { storage, hub, definition } = this.#options;
+    const { storage, hub } = this.#options;
     const { signal } = this.#stop;
-    const prefix = resourcePrefix(collectionKeyOf(definition));
+    const prefix = this.#prefix;
     for (let continueAfter: StorageKey | undefined; ; ) {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) this.#put(entry.key, entry, entry.modifiedAt);
@@ -120,11 +130,17 @@ export class EagerIndex<Known> implements HubListener {
       if (value === undefined) this.#records.delete(key);
   }
 
-  #put(key: StorageKey, entry: Entry | undefined, revision: Revision): void {
+  /** Returns the key of the record. */
+  #put(storedKey: StorageKey, stored: Entry | undefined, revision: Revision): StorageKey {
+    const { definition, isOfReplicas, read, onChange } = this.#options;
+    const isOriginal = isOfReplicas !== true;
+    const key = isOriginal ? storedKey : originalKey(definition, storedKey);
     const held = this.#records.get(key);
-    if (held !== undefined && held.revision >= revision) return;
-    const value = entry === undefined ? undefined : this.#options.read(entry);
+    if (held !== undefined && held.revision >= revision) return key;
+    const entry = isOriginal || stored === undefined ? stored : asOriginal(definition, stored);
+    const value = entry === undefined ? undefined : read(entry);
     this.#records.set(key, { value, revision });
-    this.#options.onChange(key, value, held?.value);
+    onChange(key, value, held?.value);
+    return key;
   }
 }

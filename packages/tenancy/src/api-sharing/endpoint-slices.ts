@@ -11,9 +11,10 @@ import {
   selectorFromLabelSelectorObject,
 } from "@kcp-ts/machinery/selectors";
 import { type Condition, conditionsOf, member, setCondition } from "../workspaces/index.ts";
-import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
+import { type ApiSharingDependencies, exportIn } from "./dependencies.ts";
 import { resolveExportPath } from "./desired-binding-status.ts";
 import { apiExports } from "./kinds/definitions.ts";
+import type { ExportRecord } from "./records.ts";
 
 /** The annotation of an export that suppresses its default endpoint slice. */
 export const skipSliceAnnotation = "apiexports.apis.kcp.io/skip-endpointslice";
@@ -47,7 +48,7 @@ export async function endpointStatus(
   const record =
     exportCluster === undefined
       ? undefined
-      : dependencies.exports.get(keyOf(apiExports, exportCluster, textOf(name)));
+      : await exportIn(dependencies, exportCluster, textOf(name));
   const valid: Condition =
     record === undefined
       ? {
@@ -61,16 +62,42 @@ export async function endpointStatus(
   const isUsed =
     record !== undefined && dependencies.bindings.hasBindingsTo(record.cluster, record.name);
   const partition = await partitionOf(dependencies, cluster, textOf(spec["partition"]));
-  const isListed = isUsed && (await includesThisShard(dependencies, partition));
+  const urls =
+    record === undefined ? [] : await urlsOf(dependencies, record, partition, isUsed, externalUrl);
   const nowMs = dependencies.clock.now();
   const conditions = setCondition(conditionsOf(before), valid, nowMs);
   const { shardSelector: _, ...rest } = before;
   return {
     ...rest,
     ...(partition.selector === undefined ? {} : { shardSelector: String(partition.selector) }),
-    endpoints: isListed ? [{ url: endpointUrl(externalUrl, record.cluster, record.name) }] : [],
+    endpoints: urls.map((url) => ({ url })),
     conditions: setCondition(conditions, partition.condition, nowMs),
   };
+}
+
+/** One URL for each shard with consumers that the slice covers. */
+async function urlsOf(
+  dependencies: ApiSharingDependencies,
+  { cluster, name, consumerShards }: ExportRecord,
+  partition: CoveredShards,
+  isUsedHere: boolean,
+  externalUrl: string,
+): Promise<string[]> {
+  const { selector } = partition;
+  const { replicas } = dependencies;
+  if (replicas === undefined) {
+    const isListed = isUsedHere && (await includesThisShard(dependencies, partition));
+    return isListed ? [endpointUrl(externalUrl, cluster, name)] : [];
+  }
+  if (selector === undefined) return [];
+  const used = new Set(consumerShards);
+  if (isUsedHere) used.add(replicas.ownName);
+  else used.delete(replicas.ownName);
+  const found: string[] = [];
+  for (const { name: shard, labels, virtualWorkspaceUrl } of await dependencies.shards())
+    if (used.has(shard) && (selector.isEmpty || selector.matches(labels)))
+      found.push(endpointUrl(virtualWorkspaceUrl || externalUrl, cluster, name));
+  return found;
 }
 
 export interface CoveredShards {

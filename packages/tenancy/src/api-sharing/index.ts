@@ -1,7 +1,10 @@
 /** API sharing: exports, bindings, and the resources that they serve. */
 export { ApiSharing } from "./api-sharing.ts";
 export { clusterCachedResources } from "./cached-resources/kinds.ts";
-export { apiBindings, apiExports } from "./kinds/definitions.ts";
+export { exportOfIdentity } from "./claimed-identities.ts";
+export type { KnownShard } from "./dependencies.ts";
+export { apiBindings, apiExports, apiResourceSchemas } from "./kinds/definitions.ts";
+export { copiesPrefix } from "./schema-store.ts";
 export type { ExportConsumers, ExportReference } from "./virtual-workspaces/export-consumers.ts";
 export {
   type FilteredObject,

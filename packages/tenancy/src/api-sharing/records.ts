@@ -15,6 +15,7 @@ import {
   textOf,
 } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { replicaStateOf } from "../replicas/index.ts";
 import { member } from "../workspaces/index.ts";
 import { extraAnnotationsOf } from "./extra-annotations.ts";
 import { isSystemExport } from "./system-exports.ts";
@@ -56,6 +57,8 @@ export interface ExportRecord {
   readonly cluster: ClusterName;
   readonly name: string;
   readonly uid: string;
+  /** The revision of this shard at which it was stored here. */
+  readonly createdAt: Revision;
   readonly path: string;
   readonly resources: readonly ExportedResource[];
   readonly claims: readonly Claim[];
@@ -64,6 +67,8 @@ export interface ExportRecord {
   readonly isDeleted: boolean;
   /** Whether objects may have been stored with an earlier schema. */
   readonly hasChangedSchemas: boolean;
+  /** The other shards with consumers; nearly always none. */
+  readonly consumerShards: readonly string[];
   /** Annotations that the bindings copy; nearly always none. */
   readonly extraAnnotations: JsonObject | undefined;
 }
@@ -101,6 +106,18 @@ export interface BindingRecord {
 /** The annotation of an export since one of its resources first got another schema. */
 export const schemasChangedAnnotation = "internal.apis.kcp.io/reshaped";
 
+/** With the name of a shard behind it: an annotation of an export with consumers on this shard. */
+export const consumerAnnotationPrefix = "consumers.internal.apis.kcp.io/";
+
+const noShards: readonly string[] = [];
+
+function consumerShardsOf(annotations: JsonObject): readonly string[] {
+  const found = Object.keys(annotations).filter((key) => key.startsWith(consumerAnnotationPrefix));
+  return found.length === 0
+    ? noShards
+    : found.map((key) => key.slice(consumerAnnotationPrefix.length)).sort();
+}
+
 export function readExport(entry: Entry): ExportRecord {
   const object = decodeObject(entry);
   const { cluster, name } = parseObjectKey(entry.key);
@@ -110,6 +127,7 @@ export function readExport(entry: Entry): ExportRecord {
     cluster,
     name,
     uid: textOf(metadata["uid"]),
+    createdAt: entry.createdAt,
     path: textOf(annotations["kcp.io/path"]) || cluster,
     resources: objectsOf(spec["resources"]).map((resource) => ({
       group: textOf(resource["group"]),
@@ -121,7 +139,9 @@ export function readExport(entry: Entry): ExportRecord {
     identityHash: textOf(member(object, "status")["identityHash"]),
     hasPolicy: member(spec, "maximalPermissionPolicy")["local"] !== undefined,
     isDeleted: metadata["deletionTimestamp"] !== undefined,
-    hasChangedSchemas: annotations[schemasChangedAnnotation] !== undefined,
+    hasChangedSchemas:
+      annotations[schemasChangedAnnotation] !== undefined || replicaStateOf(object).isMarked,
+    consumerShards: consumerShardsOf(annotations),
     extraAnnotations: extraAnnotationsOf(annotations),
   };
 }

@@ -23,6 +23,7 @@ import { decodeObject, encodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import { type JsonObject, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { contentHashOf, type Replicas } from "../replicas/index.ts";
 import { member, uncancelled } from "../workspaces/index.ts";
 import { apiResourceSchemas } from "./kinds/definitions.ts";
 import { toCustomResourceDefinition } from "./kinds/to-custom-resource-definition.ts";
@@ -31,6 +32,8 @@ export interface StoredSchema {
   readonly name: string;
   readonly uid: string;
   readonly shared: SharedDefinition;
+  /** Known where there are other shards. */
+  readonly contentHash: string | undefined;
   /** The definition for bindings that are being deleted, which rejects creates. */
   readonly terminating: () => SharedDefinition;
 }
@@ -56,27 +59,36 @@ export function uidOfCopy(key: StorageKey): string {
 export class SchemaStore {
   readonly #storage: Storage;
   readonly #watchCache: WatchCache;
+  readonly #replicas: Replicas | undefined;
   /** In order of last use, oldest first. */
   readonly #cached = new Map<string, StoredSchema>();
   readonly #copied = new Set<string>();
   /** Called for every schema that a binding is about to use. */
   onCopy: (uid: string) => void = () => {};
 
-  constructor(options: { readonly storage: Storage; readonly watchCache: WatchCache }) {
+  constructor(options: {
+    readonly storage: Storage;
+    readonly watchCache: WatchCache;
+    readonly replicas?: Replicas | undefined;
+  }) {
     this.#storage = options.storage;
     this.#watchCache = options.watchCache;
+    this.#replicas = options.replicas;
   }
 
   /** The current schema of this name. */
   async current(cluster: ClusterName, name: string): Promise<StoredSchema | undefined> {
-    const entry = await this.#read(schemaKey(cluster, name));
-    if (entry === undefined) return undefined;
-    const object = decodeObject(entry);
-    return this.#cached.get(uidOf(object)) ?? this.#cache(object);
+    const object = await this.#original(cluster, name);
+    if (object === undefined) return undefined;
+    const held = this.#cached.get(uidOf(object));
+    if (held !== undefined) return this.#isSame(held, object) ? held : undefined;
+    if (!(await this.#isOfCopy(object))) return undefined;
+    const complete = await this.#complete(object);
+    return complete && this.#cache(complete);
   }
 
   async exists(cluster: ClusterName, name: string): Promise<boolean> {
-    return (await this.#read(schemaKey(cluster, name))) !== undefined;
+    return (await this.#original(cluster, name)) !== undefined;
   }
 
   /** The schema of a binding; undefined when neither the original nor a copy exists. */
@@ -93,10 +105,11 @@ export class SchemaStore {
     this.onCopy(uid);
     if (this.#copied.has(uid)) return;
     const key = copyKey(uid);
-    if ((await this.#read(key)) === undefined) {
-      const entry = await this.#read(schemaKey(cluster, name));
-      if (entry === undefined || uidOf(decodeObject(entry)) !== uid) return;
-      await this.#insert(key, decodeObject(entry));
+    const copy = await this.#read(key);
+    if (copy === undefined) {
+      const object = await this.#original(cluster, name);
+      if (object === undefined || uidOf(object) !== uid) return;
+      await this.#insert(key, object);
     }
     if (this.#copied.size >= cachedSchemasMax) this.#copied.clear();
     this.#copied.add(uid);
@@ -109,13 +122,42 @@ export class SchemaStore {
   }
 
   async #load(uid: string, cluster: ClusterName, name: string): Promise<StoredSchema | undefined> {
-    for (const key of [copyKey(uid), schemaKey(cluster, name)]) {
-      const entry = await this.#read(key);
-      const object = entry === undefined ? undefined : decodeObject(entry);
-      if (object !== undefined && uidOf(object) === uid)
-        return this.#cached.get(uid) ?? this.#cache(object);
+    const copy = await this.#read(copyKey(uid));
+    for (const read of [() => copy && decodeObject(copy), () => this.#original(cluster, name)]) {
+      const object = await read();
+      const isIt = object !== undefined && uidOf(object) === uid;
+      const complete = isIt ? await this.#complete(object) : undefined;
+      if (complete !== undefined) return this.#cached.get(uid) ?? this.#cache(complete);
     }
     return undefined;
+  }
+
+  /** The schema of this name; one of another shard may have a hash in place of its content. */
+  async #original(cluster: ClusterName, name: string): Promise<JsonObject | undefined> {
+    const shard = this.#replicas?.shardOf(cluster);
+    const entry =
+      shard !== undefined
+        ? await this.#replicas?.get(apiResourceSchemas, cluster, name)
+        : await this.#read(schemaKey(cluster, name));
+    return entry && decodeObject(entry);
+  }
+
+  async #complete(object: JsonObject): Promise<JsonObject | undefined> {
+    return this.#replicas === undefined ? object : this.#replicas.contents.unfold(object);
+  }
+
+  async #isOfCopy(object: JsonObject): Promise<boolean> {
+    if (this.#replicas === undefined) return true;
+    const copy = await this.#read(copyKey(uidOf(object)));
+    return copy === undefined || contentHashOf(decodeObject(copy)) === contentHashOf(object);
+  }
+
+  /**
+   * The uids of another shard are its own affair: where one is in use here for another content, its
+   * schema counts as missing.
+   */
+  #isSame({ contentHash }: StoredSchema, object: JsonObject): boolean {
+    return contentHash === undefined || contentHash === contentHashOf(object);
   }
 
   #cache(object: JsonObject): StoredSchema {
@@ -124,6 +166,7 @@ export class SchemaStore {
     const schema: StoredSchema = {
       name: textOf(member(object, "metadata")["name"]),
       uid,
+      contentHash: this.#replicas === undefined ? undefined : contentHashOf(object),
       shared: compileExportedDefinition(definition, { isTerminating: false }),
       terminating: () => compileExportedDefinition(definition, { isTerminating: true }),
     };

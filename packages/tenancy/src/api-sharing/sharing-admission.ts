@@ -8,13 +8,20 @@ import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
 import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
 import { runSyncFirst } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, jsonEqual, listOf, textOf } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonEqual,
+  listOf,
+  stringifyJson,
+  textOf,
+} from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { member, workspaceTypes } from "../workspaces/index.ts";
 import { bindingFinalizer, exportLabel } from "./binding-metadata.ts";
 import { claimsAdmission } from "./claim-labels.ts";
-import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
+import { type ApiSharingDependencies, exportIn } from "./dependencies.ts";
 import { desiredBindingStatus, resolveExportPath } from "./desired-binding-status.ts";
 import {
   apiBindings,
@@ -181,8 +188,7 @@ async function requireExport(
   await dependencies.loading();
   const cluster = await resolveExportPath(dependencies, request.cluster, textOf(path));
   const isThere =
-    cluster !== undefined &&
-    dependencies.exports.get(keyOf(apiExports, cluster, textOf(name))) !== undefined;
+    cluster !== undefined && (await exportIn(dependencies, cluster, textOf(name))) !== undefined;
   if (!isThere)
     throw noPermission(request, "APIExportEndpointSlice", `${textOf(path)}:${textOf(name)}`);
 }
@@ -257,10 +263,16 @@ function typeAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin {
       const [now, before] = [object, old ?? {}].map((type) =>
         listOf(member(type, "spec")["defaultAPIBindings"]).filter(isJsonObject),
       ) as [JsonObject[], JsonObject[]];
-      const added = now.filter((one) => !before.some((other) => jsonEqual(one, other)));
+      const known = new Set(before.map(exportText));
+      const added = now.filter((one) => !known.has(exportText(one)));
       return added.length === 0 ? undefined : mayBindAll(dependencies, request, added);
     },
   };
+}
+
+/** Equal for references to the same export. */
+function exportText(reference: JsonObject): string {
+  return stringifyJson([textOf(reference["path"]), textOf(reference["export"])]);
 }
 
 async function mayBindAll(

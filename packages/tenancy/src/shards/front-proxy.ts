@@ -26,6 +26,13 @@ import {
 import { isStatusError, StatusError, statusError } from "@kcp-ts/machinery/status";
 import { headersTextOf } from "./headers-text.ts";
 import type { RequestOfShard, Served } from "./link-server.ts";
+import {
+  type LocalDestination,
+  type MoveDestination,
+  movesPrefix,
+  serveDestination,
+} from "./move-destination.ts";
+import type { MoveGate } from "./move-gate.ts";
 import type { PathResolution, RemotePaths } from "./remote-paths.ts";
 import type { RouteTable } from "./route-table.ts";
 import type { ShardMesh } from "./shard-mesh.ts";
@@ -44,6 +51,10 @@ export interface FrontProxyOptions {
   readonly logicalCluster: (cluster: ClusterName) => MaybePromise<object | undefined>;
   /** The users whose credentials only this process knows: its own in-process clients. */
   readonly processUser?: ((authorization: string) => UserInfo | undefined) | undefined;
+  /** Holds back writes of clusters that are about to move. */
+  readonly gate: Pick<MoveGate, "enter">;
+  /** The steps of moves to this shard. */
+  readonly destination: MoveDestination & Pick<LocalDestination, "hasArrived">;
   /** Called with each request that was sent on. */
   readonly onForwarded?: ((shard: string, status: number) => void) | undefined;
 }
@@ -82,8 +93,9 @@ export class FrontProxy {
     const reference = referenceOf(request, ownName);
     if (reference === undefined) return here(request);
     if (typeof reference === "string") {
-      const shard = this.#options.routes.shardOf(reference);
-      if (shard === undefined || !this.#options.mesh.has(shard)) return here(request);
+      const shard = this.#shardOf(reference);
+      if (shard === undefined || !this.#options.mesh.has(shard))
+        return this.#enter(request, reference, here, () => this.forward(request, here));
       const destination = { shard, cluster: reference, isByPath: false };
       return this.#send(request, here, { ...destination, target: targetIn(reference, target) }, 0);
     }
@@ -93,23 +105,48 @@ export class FrontProxy {
   /** Serves a request that another shard has sent. */
   readonly serve = (request: RequestOfShard, here: Here): MaybePromise<Served> => {
     const { target, hops } = request;
+    if (target.startsWith(movesPrefix)) return serveDestination(request, this.#options.destination);
     if (target.startsWith(operationPrefix)) return this.#options.operations.serve(request);
     const reference = referenceOf(request, undefined);
     if (reference === undefined) return here(request);
     if (typeof reference !== "string")
       return this.#forwardPath(request, here, reference, hops & ~onlyIfKnown);
     const { routes, logicalCluster, mesh } = this.#options;
-    const shard = routes.shardOf(reference);
+    const shard = this.#shardOf(reference);
     if (shard !== undefined && mesh.has(shard)) {
       const movedTo = routes.routeOf(reference);
       return movedTo === undefined ? statusResponse(notHere(reference)) : { movedTo };
     }
-    if ((hops & onlyIfKnown) === 0) return here(request);
+    const enter = () => this.#enter(request, reference, here, () => this.serve(request, here));
+    if ((hops & onlyIfKnown) === 0) return enter();
     const known = logicalCluster(reference);
     if (known instanceof Promise)
-      return known.then((one) => (one === undefined ? "unknown" : here(request)));
-    return known === undefined ? "unknown" : here(request);
+      return known.then((one) => (one === undefined ? "unknown" : enter()));
+    return known === undefined ? "unknown" : enter();
   };
+
+  #shardOf(cluster: ClusterName): string | undefined {
+    const { routes, destination } = this.#options;
+    const shard = routes.shardOf(cluster);
+    return shard !== undefined && destination.hasArrived(cluster) ? undefined : shard;
+  }
+
+  /** Serves a request here; a write that is held back by a move is looked at again after it. */
+  #enter<Result>(
+    request: ApiRequest,
+    cluster: ClusterName,
+    here: Here,
+    again: () => MaybePromise<Result>,
+  ): MaybePromise<ApiResponse | Result> {
+    const entered = this.#options.gate.enter(cluster, request.method);
+    if (entered === undefined) return here(request);
+    if (entered instanceof Promise)
+      return entered.then(again, (error: unknown) => statusResponse(toStatusError(error)));
+    const served = here(request);
+    if (!(served instanceof Promise)) entered();
+    else served.then(entered, entered);
+    return served;
+  }
 
   #forwardPath(
     request: ApiRequest,
@@ -129,7 +166,7 @@ export class FrontProxy {
     here: Here,
     { resolution, hops }: ResolvedPath,
   ): MaybePromise<ApiResponse> {
-    const { routes, mesh, logicalCluster, paths } = this.#options;
+    const { mesh, logicalCluster, paths } = this.#options;
     // A mount is entered by the rules of the cluster that has it.
     const cluster =
       resolution.kind === "cluster"
@@ -138,7 +175,7 @@ export class FrontProxy {
           ? resolution.parent
           : undefined;
     if (cluster === undefined) return here(request);
-    const shard = routes.shardOf(cluster);
+    const shard = this.#shardOf(cluster);
     if (shard !== undefined && mesh.has(shard)) {
       const { target } = request;
       const isCluster = resolution.kind === "cluster";
@@ -147,11 +184,15 @@ export class FrontProxy {
       return this.#send(request, here, { ...destination, target: sent }, hops);
     }
     if (resolution.kind !== "cluster") return here(request);
+    const enter = () =>
+      this.#enter(request, cluster, here, () =>
+        this.#forwardResolved(request, here, { resolution, hops }),
+      );
     // The path may lead through another shard and back, and be out of date.
     const known = logicalCluster(cluster);
     const checked = (one: object | undefined) => {
       if (one === undefined) paths.forget(cluster);
-      return here(request);
+      return enter();
     };
     return known instanceof Promise ? known.then(checked) : checked(known);
   }

@@ -2,7 +2,9 @@
  * Shards: which one has a logical cluster, the connections between them, and the door that sends
  * requests on.
  */
+export type { ClusterMover, MoveStage, MoveStatus } from "./cluster-mover.ts";
 export { FrontProxy } from "./front-proxy.ts";
+export { type MoveRequestsOptions, moveTargetOf } from "./move-requests.ts";
 export type { PathResolution } from "./remote-paths.ts";
 export { shardCluster } from "./route-table.ts";
 export {

@@ -75,6 +75,8 @@ export interface ShardOptions {
   readonly baseUrl?: (() => string | undefined) | undefined;
   /** Called with each request that was sent on to another shard. */
   readonly onForwarded?: ((shard: string, status: number) => void) | undefined;
+  /** How long reads that began before a cluster moved away have to end; 5 s if omitted. */
+  readonly readsEndMs?: number | undefined;
 }
 
 /** The identity of a shard at the other shards. */

@@ -1,14 +1,22 @@
 /** The connections of a shard to the other shards: one to each, opened on use. */
 import type { ApiResponse } from "@kcp-ts/apiserver/request/api-request";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { LinkClient, LinkEndedError, type LinkRequest, type LinkResponse } from "./link-client.ts";
-import type { ShardConnections, ShardNetwork, ShardRequest } from "./shard-connections.ts";
+import type {
+  ShardConnections,
+  ShardNetwork,
+  ShardRequest,
+  ShardRoute,
+} from "./shard-connections.ts";
 import { shardUser } from "./shard-connections.ts";
 
 export interface ShardMeshOptions {
   readonly ownName: string;
   readonly network: ShardNetwork;
   readonly onError: (error: unknown, shard: string) => void;
+  /** Called when another shard says where the logical cluster of a request is now. */
+  readonly onMoved: (cluster: ClusterName, route: ShardRoute) => void;
 }
 
 export class ShardMesh implements ShardConnections {
@@ -49,7 +57,11 @@ export class ShardMesh implements ShardConnections {
             },
     });
     if (answer === "unknown" || answer === "not-sent") throw unavailable(shard);
-    if ("movedTo" in answer) throw statusError.unavailable(`it is on ${answer.movedTo.shard} now`);
+    if ("movedTo" in answer) {
+      const [, , cluster] = target.split("/", 3);
+      this.#options.onMoved(cluster as ClusterName, answer.movedTo);
+      throw statusError.unavailable(`it is on ${answer.movedTo.shard} now`);
+    }
     return answer;
   }
 

@@ -110,7 +110,7 @@ async function resultOf(answer: LinkResponse, shard: string): Promise<JsonValue>
   });
 }
 
-async function textOf({ body }: ApiResponse): Promise<string> {
+export async function textOf({ body }: ApiResponse): Promise<string> {
   if (body === undefined) return "null";
   if (body instanceof Uint8Array) return Buffer.from(body).toString("utf8");
   let text = "";

@@ -4,12 +4,16 @@ import type { ServerHost } from "@kcp-ts/apiserver";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { type ClusterName, type ClusterPath, parseClusterReference } from "@kcp-ts/machinery/names";
+import { ClusterMover } from "./cluster-mover.ts";
 import { FrontProxy } from "./front-proxy.ts";
 import { LinkServer } from "./link-server.ts";
+import { LocalDestination, RemoteDestination } from "./move-destination.ts";
+import { MoveGate } from "./move-gate.ts";
 import { type PathResolution, RemotePaths } from "./remote-paths.ts";
 import { RouteTable } from "./route-table.ts";
 import type { ShardOptions } from "./shard-connections.ts";
 import { ShardMesh } from "./shard-mesh.ts";
+import { firstShardOf } from "./shard-names.ts";
 import { type Operation, type Operations, ShardOperations } from "./shard-operations.ts";
 
 export interface ShardSources {
@@ -24,6 +28,9 @@ export class Shards {
   readonly connections: ShardMesh;
   readonly proxy: FrontProxy;
   readonly paths: RemotePaths;
+  readonly mover: ClusterMover;
+  readonly #destination: LocalDestination;
+  readonly #stop = new AbortController();
   readonly #host: ServerHost;
   readonly #operations: ShardOperations;
   readonly #served = new Set<LinkServer>();
@@ -37,22 +44,43 @@ export class Shards {
     const mesh = new ShardMesh({
       ownName,
       network,
+      onMoved: (cluster, route) => this.routes.learn(cluster, route),
       onError: (error, shard) => host.log.warn({ err: error, shard }, "a shard did not answer"),
     });
     this.#table = { resolve: resolution(sources) };
     const operations = new ShardOperations(routes, mesh, this.#table);
     const ask = operations.ask.bind(operations);
     const paths = new RemotePaths({ ask, clock: host.clock });
-    const more = { processUser, onForwarded, ...sources };
+    const { storage, watchCache, clock, log } = host;
+    const { signal } = this.#stop;
+    const gate = new MoveGate({ clock });
+    const moving = { storage, watchCache, routes, gate, signal };
+    const destination = new LocalDestination({
+      ...moving,
+      onError: (error) => log.warn({ err: error }, "an arrived cluster was not announced"),
+    });
+    this.mover = new ClusterMover({
+      ...moving,
+      clock,
+      firstShardOf,
+      shards: () => mesh.names(),
+      destination: (shard) => new RemoteDestination(mesh, shard, signal),
+      onError: (error, cluster) => log.warn({ err: error, cluster }, "a move has to wait"),
+      ...(options.readsEndMs !== undefined && { readsEndMs: options.readsEndMs }),
+    });
+    const more = { processUser, onForwarded, gate, destination, ...sources };
     this.proxy = new FrontProxy({ routes, paths, mesh, operations, ...more });
     this.routes = routes;
     this.connections = mesh;
     this.paths = paths;
+    this.#destination = destination;
     this.#operations = operations;
   }
 
-  start(): Promise<void> {
-    return this.routes.start();
+  async start(): Promise<void> {
+    await this.routes.start();
+    await this.#destination.resume();
+    this.mover.resume();
   }
 
   /** Has the shard of a logical cluster do something; this one, if it has the cluster. */
@@ -78,6 +106,7 @@ export class Shards {
   }
 
   close(): void {
+    this.#stop.abort();
     this.connections.close();
     for (const server of this.#served) server.close();
   }

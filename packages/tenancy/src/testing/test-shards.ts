@@ -19,6 +19,8 @@ export interface TestShardsOptions {
   readonly names: readonly string[];
   readonly server?: Omit<PlainTestServerOptions<TenancyExtension>, "extension">;
   readonly tenancy?: Omit<TenancyExtensionOptions, "shards">;
+  /** See `ShardOptions`. */
+  readonly readsEndMs?: number;
   /** Bootstraps every shard, root first; true if omitted. */
   readonly bootstrap?: boolean;
 }
@@ -55,6 +57,7 @@ export class TestShards {
   /** Starts a shard; with its store, when it ran before. */
   async restart(name: string): Promise<Server> {
     const { names, tenancy: more, server: options = {}, bootstrap = true } = this.#options;
+    const { readsEndMs } = this.#options;
     const storage = this.#servers.get(name)?.storage;
     const network = {
       names: () => names.filter((one) => one !== name),
@@ -63,7 +66,7 @@ export class TestShards {
     const server = await PlainTestServer.start<TenancyExtension>({
       ...options,
       ...(storage === undefined ? {} : { storage }),
-      extension: tenancy({ ...more, shards: { name, network } }),
+      extension: tenancy({ ...more, shards: { name, network, readsEndMs } }),
     });
     this.#servers.set(name, server);
     this.#down.delete(name);
@@ -75,6 +78,15 @@ export class TestShards {
   disconnect(name: string): void {
     this.#down.add(name);
     for (const connection of this.#links.get(name) ?? []) connection.destroy();
+  }
+
+  /** What is sent to the shard from now on arrives when the returned function is called. */
+  stall(name: string): () => void {
+    const ends = [...(this.#links.get(name) ?? [])];
+    for (const connection of ends) connection.pause();
+    return () => {
+      for (const connection of ends) connection.resume();
+    };
   }
 
   connect(name: string): void {

@@ -25,6 +25,7 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { type LabelSelectorObject, SelectorSyntaxError } from "@kcp-ts/machinery/selectors";
 import { isStatusError } from "@kcp-ts/machinery/status";
+import { type Replicas, replicaPrefix } from "../replicas/index.ts";
 import {
   type Condition,
   clusterScoped,
@@ -53,6 +54,8 @@ export interface PartitionSetDependencies {
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly now: () => number;
+  /** The objects of other shards; undefined for the only shard. */
+  readonly replicas?: Replicas | undefined;
 }
 
 interface PartitionSet extends PartitionSetSpec {
@@ -82,7 +85,7 @@ export async function reconcilePartitionSet(
   const set = readPartitionSet(parseObjectKey(key).cluster, object);
   let wanted: Map<string, LabelSelectorObject>;
   try {
-    wanted = partitionSelectors(set, await labelsOfShards(dependencies.storage));
+    wanted = partitionSelectors(set, await labelsOfShards(dependencies));
   } catch (error) {
     if (!(error instanceof SelectorSyntaxError)) throw error;
     await report(dependencies, set, undefined, [
@@ -202,9 +205,12 @@ async function report(
   }
 }
 
-async function labelsOfShards(storage: Storage): Promise<Labels[]> {
+async function labelsOfShards({ storage, replicas }: PartitionSetDependencies): Promise<Labels[]> {
   const found: Labels[] = [];
-  const all = clusterPrefix({ ...collectionKeyOf(shards), cluster: rootCluster });
+  const isElsewhere = replicas?.shardOf(rootCluster) !== undefined;
+  const all = isElsewhere
+    ? replicaPrefix(shards)
+    : clusterPrefix({ ...collectionKeyOf(shards), cluster: rootCluster });
   for await (const entry of listAllEntries(storage, all))
     found.push(readShard(decodeObject(entry)).labels);
   return found;

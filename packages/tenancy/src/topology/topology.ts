@@ -19,6 +19,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
+import { followReplicas, type Replicas } from "../replicas/index.ts";
 import { KeyedWorkQueue, member, shards, uncancelled } from "../workspaces/index.ts";
 import { partitionSets, partitions } from "./kinds.ts";
 import { listAllEntries } from "./list-all-entries.ts";
@@ -29,6 +30,8 @@ export interface TopologyOptions {
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly clock: Clock;
+  /** The objects of other shards; undefined for the only shard. */
+  readonly replicas?: Replicas | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -63,6 +66,8 @@ export class Topology {
   start(): void {
     const lookAtAll = () => this.#jobs.add(everySet);
     this.#watchShards(shards, lookAtAll);
+    if (this.#options.replicas !== undefined)
+      followReplicas(this.#options.watchCache.hub, shards, lookAtAll);
     this.#watchShards(partitionSets, ({ key, current }) => {
       if (current !== undefined) this.#jobs.add(key);
     });

@@ -93,7 +93,7 @@ async function bootstrapShared(
   const { workspaceTypes: hasOrganizations = true } = content;
   for (const [name, spec] of hasOrganizations ? builtInTypes : plainTypes) {
     const metadata = { annotations: { [annotation.path]: rootCluster } };
-    const status = typeStatus(externalUrl, rootCluster, name, dependencies.clock.now());
+    const status = typeStatus([externalUrl], rootCluster, name, dependencies.clock.now());
     await ensureObject(dependencies, workspaceTypes, inRoot(name), { metadata, spec, status });
   }
   await ensureObject(dependencies, namespaces, inRoot("default"), {});

@@ -76,7 +76,7 @@ export class DefaultApiBindingLifecycleController {
     return this.#jobs.stop();
   }
 
-  onType({ current, previous }: HubEvent): void {
+  onType({ current, previous }: Pick<HubEvent, "current" | "previous">): void {
     if (current === undefined) return;
     const now = recordOf(current);
     if (!now.maintainsBindings) return;

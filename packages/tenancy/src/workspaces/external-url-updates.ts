@@ -15,16 +15,7 @@ export function externalUrlUpdates(
   url: string,
   onError: (error: unknown) => void,
 ): ScanTask[] {
-  const rewrite = (
-    definition: ResourceDefinition,
-    change: (draft: Draft) => boolean,
-  ): ScanTask => ({
-    definition,
-    visit: (entry) => {
-      if (!change({ ...decodeObject(entry) })) return undefined;
-      return update(dependencies, definition, entry, change).catch(onError);
-    },
-  });
+  const rewrite = rewriting(dependencies, onError);
   return [
     rewrite(workspaces, (draft) => {
       const spec = member(draft, "spec");
@@ -40,16 +31,35 @@ export function externalUrlUpdates(
       draft["status"] = { ...status, URL: next };
       return true;
     }),
-    rewrite(workspaceTypes, (draft) => {
-      const metadata = member(draft, "metadata");
-      const cluster = String(member(metadata, "annotations")["kcp.io/cluster"]);
-      const next = typeStatus(url, cluster, String(metadata["name"]), 0)["virtualWorkspaces"];
-      const status = member(draft, "status");
-      if (JSON.stringify(next) === JSON.stringify(status["virtualWorkspaces"])) return false;
-      draft["status"] = { ...status, virtualWorkspaces: next ?? [] };
-      return true;
-    }),
+    typeUrlUpdates(dependencies, [url], onError),
   ];
+}
+
+/** The task that lists the virtual workspaces of these URLs in all types. */
+export function typeUrlUpdates(
+  dependencies: TenancyDependencies,
+  urls: readonly string[],
+  onError: (error: unknown) => void,
+): ScanTask {
+  return rewriting(dependencies, onError)(workspaceTypes, (draft) => {
+    const metadata = member(draft, "metadata");
+    const cluster = String(member(metadata, "annotations")["kcp.io/cluster"]);
+    const next = typeStatus(urls, cluster, String(metadata["name"]), 0)["virtualWorkspaces"];
+    const status = member(draft, "status");
+    if (JSON.stringify(next) === JSON.stringify(status["virtualWorkspaces"])) return false;
+    draft["status"] = { ...status, virtualWorkspaces: next ?? [] };
+    return true;
+  });
+}
+
+function rewriting(dependencies: TenancyDependencies, onError: (error: unknown) => void) {
+  return (definition: ResourceDefinition, change: (draft: Draft) => boolean): ScanTask => ({
+    definition,
+    visit: (entry) => {
+      if (!change({ ...decodeObject(entry) })) return undefined;
+      return update(dependencies, definition, entry, change).catch(onError);
+    },
+  });
 }
 
 /** Undefined when the address has the new URL already, or is not this server's. */

@@ -25,6 +25,7 @@ export {
   overriding,
   shards,
   tenancyKinds,
+  workspaceAuthenticationConfigurations,
   workspaces,
   workspaceTypes,
 } from "./kinds/definitions.ts";

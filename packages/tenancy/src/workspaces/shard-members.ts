@@ -16,6 +16,7 @@ import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import { type Clock, type Supervisor, sleep } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { rootCluster } from "@kcp-ts/machinery/names";
+import { listEntries, replicaPrefix } from "../replicas/index.ts";
 import { rootShard, type Shards } from "../shards/index.ts";
 import {
   type ChosenShard,
@@ -98,6 +99,12 @@ export class ShardMembers {
     }
   }
 
+  /** The URLs of all shards' virtual workspaces; none until they are known. */
+  get serviceUrls(): readonly string[] {
+    const { externalUrl } = this.#options;
+    return this.#members.map((one) => one.virtualWorkspaceUrl || externalUrl());
+  }
+
   stop(): void {
     this.#stopping.abort();
   }
@@ -109,7 +116,8 @@ export class ShardMembers {
   async choose({ parent, selector }: WantedShard): Promise<ChosenShard | undefined> {
     const { ownName } = this.#options.shards.routes;
     if (ownName === rootShard) await this.#refresh();
-    else if (this.#members.length === 0) await this.#report();
+    else if (this.#members.length === 0)
+      await this.#report().catch((error: unknown) => this.#recall(error));
     const fit = this.#members.filter((one) => one.isReady && isSchedulable(one, selector));
     const own = fit.find(({ name }) => name === ownName);
     if (parent !== rootCluster && own !== undefined) return own;
@@ -120,6 +128,19 @@ export class ShardMembers {
     // The next one of a burst goes elsewhere, before the counts are told again.
     if (chosen !== undefined) this.#count(chosen);
     return chosen;
+  }
+
+  /** After a start without root: this shard alone is well as far as anybody knows. */
+  async #recall(error: unknown): Promise<void> {
+    const { storage, shards } = this.#options;
+    const members: ShardMember[] = [];
+    for await (const entry of listEntries(storage, replicaPrefix(shardKind))) {
+      const { name } = parseObjectKey(entry.key);
+      const isReady = name === shards.routes.ownName;
+      members.push({ ...readShard(decodeObject(entry)), name, isReady, workspaces: 0 });
+    }
+    if (members.length === 0) throw error;
+    this.#members = members;
   }
 
   #count(chosen: ShardMember): void {

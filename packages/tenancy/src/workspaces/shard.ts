@@ -13,6 +13,7 @@ const unschedulableAnnotation = "experimental.core.kcp.io/unschedulable";
 export interface ShardRecord {
   readonly baseUrl: string;
   readonly externalUrl: string;
+  readonly virtualWorkspaceUrl: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly isUnschedulable: boolean;
 }
@@ -22,6 +23,7 @@ export function readShard(object: JsonObject): ShardRecord {
   return {
     baseUrl: String(member(object, "spec")["baseURL"] ?? ""),
     externalUrl: String(member(object, "spec")["externalURL"] ?? ""),
+    virtualWorkspaceUrl: String(member(object, "spec")["virtualWorkspaceURL"] ?? ""),
     labels: member(metadata, "labels") as Record<string, string>,
     isUnschedulable: Object.hasOwn(member(metadata, "annotations"), unschedulableAnnotation),
   };

@@ -16,6 +16,8 @@ import type { HubEvent, WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { followReplicas, type Replicas } from "../replicas/index.ts";
 import { type Operations, type PathResolution, rootShard, type Shards } from "../shards/index.ts";
 import { BindingsInitializer } from "./bindings-initializer.ts";
 import { bootstrapCopyOfRoot, bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
@@ -33,7 +35,7 @@ import {
   systemWriteOptions,
   type TenancyDependencies,
 } from "./dependencies.ts";
-import { externalUrlUpdates } from "./external-url-updates.ts";
+import { externalUrlUpdates, typeUrlUpdates } from "./external-url-updates.ts";
 import { GeneratedNames } from "./generated-names.ts";
 import { type HomeWorkspaceOptions, homeWorkspace } from "./home-workspace.ts";
 import {
@@ -59,6 +61,7 @@ import {
 import { readShard } from "./shard.ts";
 import { shardAdmission } from "./shard-admission.ts";
 import { ShardMembers } from "./shard-members.ts";
+import { type RecordSource, sharedRecords } from "./shared-records.ts";
 import { typeAdmission } from "./type-admission.ts";
 import { scheduleAgain, workspaceAdmission } from "./workspace-admission.ts";
 import { WorkspaceLifecycleController } from "./workspace-lifecycle-controller.ts";
@@ -85,15 +88,26 @@ export interface TenancyOptions {
   readonly root?: RootBootstrapOptions | undefined;
   /** Whether users have home workspaces; true if omitted. */
   readonly homeWorkspaces?: boolean | undefined;
+  /** The objects of other shards; undefined for the only shard. */
+  readonly replicas?: Replicas | undefined;
   /** The other shards; this server is the only one if omitted. */
   readonly shards?: Shards | undefined;
   readonly onError: (error: unknown) => void;
 }
 
-function elsewhereOf({ routes, paths }: Shards): PathsElsewhere {
+/** A path to what this shard uses is known while the shard that resolves it does not answer. */
+function elsewhereOf({ routes, paths }: Shards, replicas: Replicas | undefined): PathsElsewhere {
   return {
     shardOf: (cluster) => routes.shardOf(cluster),
-    resolve: (cluster, words) => paths.resolve(cluster, words),
+    resolve: (cluster, words) => {
+      const found = paths.resolve(cluster, words);
+      if (!(found instanceof Promise)) return found;
+      return found.catch((error: unknown): PathResolution => {
+        const known = replicas?.clusterAt([cluster, ...words].join(":"));
+        if (known === undefined || !isStatusError(error, "ServiceUnavailable")) throw error;
+        return { kind: "cluster", cluster: known };
+      });
+    },
   };
 }
 
@@ -113,7 +127,7 @@ export class Tenancy {
   readonly #lifecycle: WorkspaceLifecycleController;
   readonly #defaultBindingLifecycle: DefaultApiBindingLifecycleController;
   readonly #bindingsInitializer: BindingsInitializer;
-  readonly #authenticationIndex: ObjectIndex<AuthenticationRecord>;
+  readonly #authentications: RecordSource<AuthenticationRecord>;
   readonly #homeOptions: HomeWorkspaceOptions;
   readonly #root: RootBootstrapOptions | undefined;
   /** Whether `~` in root is the home workspace of the requesting user. */
@@ -133,12 +147,18 @@ export class Tenancy {
     this.#members = options.shards && this.#makeMembers(options.shards, options);
     this.hasHomeWorkspaces = options.homeWorkspaces !== false;
     this.#dependencies = this.#composeDependencies(options);
-    this.#authenticationIndex = new ObjectIndex({
+    const ownAuthentications = new ObjectIndex({
       watchCache: options.watchCache,
       definition: workspaceAuthenticationConfigurations,
       read: readAuthentication,
       recordsMax: authenticationRecordsMax,
     });
+    this.#authentications = sharedRecords(
+      ownAuthentications,
+      options.replicas,
+      workspaceAuthenticationConfigurations,
+      readAuthentication,
+    );
     this.#bindingsInitializer = new BindingsInitializer({
       dependencies: this.#dependencies,
       onError,
@@ -182,7 +202,7 @@ export class Tenancy {
     });
     this.admissionPlugins = [
       terminatingClusterAdmission(this),
-      typeAdmission({ clock: options.clock, externalUrl }),
+      typeAdmission({ clock: options.clock, serviceUrls: () => this.#serviceUrls }),
       logicalClusterAdmission,
       shardAdmission,
       workspaceAdmission(admission),
@@ -243,9 +263,18 @@ export class Tenancy {
       clock,
       supervisor,
       externalUrl: () => this.#externalUrl,
-      onChange: () => this.#lifecycle.retryUnscheduled(),
+      onChange: () => {
+        this.#lifecycle.retryUnscheduled();
+        const task = typeUrlUpdates(this.#dependencies, this.#serviceUrls, this.#onError);
+        void this.#lifecycle.scan([task]);
+      },
       onError: this.#onError,
     });
+  }
+
+  get #serviceUrls(): readonly string[] {
+    const urls = this.#members?.serviceUrls ?? [];
+    return urls.length > 0 ? urls : [this.#externalUrl];
   }
 
   /** What other shards ask about logical clusters of this one, and about Workspaces in them. */
@@ -345,7 +374,7 @@ export class Tenancy {
     const found = await types.find(type.slice(0, at), type.slice(at + 1));
     const names = found?.authenticationConfigurations ?? [];
     const records = names.map((name) =>
-      this.#authenticationIndex.get(
+      this.#authentications.get(
         objectKey({
           ...collectionKeyOf(workspaceAuthenticationConfigurations),
           cluster: found?.cluster as ClusterName,
@@ -386,9 +415,14 @@ export class Tenancy {
       read: readShard,
       onChange: () => this.#lifecycle.retryUnscheduled(),
     });
-    const { shards: others } = options;
-    const tree = new WorkspaceTree(workspaceIndex, others && elsewhereOf(others));
-    const types = new WorkspaceTypes(typeIndex, tree);
+    const { replicas, shards: others } = options;
+    if (replicas !== undefined)
+      followReplicas(watchCache.hub, workspaceTypes, (event) =>
+        this.#defaultBindingLifecycle.onType(event),
+      );
+    const knownTypes = sharedRecords(typeIndex, replicas, workspaceTypes, readWorkspaceType);
+    const tree = new WorkspaceTree(workspaceIndex, others && elsewhereOf(others, replicas));
+    const types = new WorkspaceTypes(knownTypes, tree);
     return {
       ...options,
       workspaceIndex,

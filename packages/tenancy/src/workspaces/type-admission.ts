@@ -14,10 +14,11 @@ const reservedNames: ReadonlySet<string> = new Set(["any", "system"]);
 
 export interface TypeAdmissionOptions {
   readonly clock: Clock;
-  readonly externalUrl: () => string;
+  /** The URLs of the virtual workspaces of all shards. */
+  readonly serviceUrls: () => readonly string[];
 }
 
-export function typeAdmission({ clock, externalUrl }: TypeAdmissionOptions): AdmissionPlugin {
+export function typeAdmission({ clock, serviceUrls }: TypeAdmissionOptions): AdmissionPlugin {
   return {
     name: "tenancy.kcp.io/WorkspaceType",
     resources: [workspaceTypes],
@@ -31,22 +32,29 @@ export function typeAdmission({ clock, externalUrl }: TypeAdmissionOptions): Adm
     },
     mutate(request, draft) {
       const name = String(member(draft, "metadata")["name"] ?? "");
-      draft["status"] = typeStatus(externalUrl(), request.cluster, name, clock.now());
+      draft["status"] = typeStatus(serviceUrls(), request.cluster, name, clock.now());
       return undefined;
     },
   };
 }
 
-/** The URLs are published whether or not the type has controllers. */
-export function typeStatus(url: string, cluster: string, name: string, nowMs: number): JsonObject {
-  const at = (service: string) => `${url}/services/${service}/${cluster}:${name}`;
+/**
+ * The URLs are published whether or not the type has controllers: each shard serves the workspaces
+ * that it has.
+ */
+export function typeStatus(
+  urls: readonly string[],
+  cluster: string,
+  name: string,
+  nowMs: number,
+): JsonObject {
   const ready = setCondition([], { type: "VirtualWorkspaceURLsReady", status: "True" }, nowMs);
   return {
     conditions: setCondition(ready, { type: "Ready", status: "True" }, nowMs),
-    virtualWorkspaces: [
-      { url: at("initializingworkspaces"), type: "initializing" },
-      { url: at("terminatingworkspaces"), type: "terminating" },
-    ],
+    virtualWorkspaces: urls.flatMap((url) => [
+      { url: `${url}/services/initializingworkspaces/${cluster}:${name}`, type: "initializing" },
+      { url: `${url}/services/terminatingworkspaces/${cluster}:${name}`, type: "terminating" },
+    ]),
   };
 }
 

@@ -7,8 +7,8 @@ import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
 import { objectKey } from "@kcp-ts/apiserver/storage";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { workspaceTypes } from "./kinds/definitions.ts";
-import type { ObjectIndex } from "./object-index.ts";
 import type { DefaultBinding, TypeLimit, TypeReference, WorkspaceTypeRecord } from "./records.ts";
+import type { RecordSource } from "./shared-records.ts";
 import type { WorkspaceTree } from "./workspace-tree.ts";
 
 /** The one identifier without a type: it stands for the default bindings of all types. */
@@ -45,10 +45,10 @@ export type CanUseType = (cluster: ClusterName, name: string) => Promise<boolean
 const everybody: CanUseType = async () => true;
 
 export class WorkspaceTypes {
-  readonly #types: ObjectIndex<WorkspaceTypeRecord>;
+  readonly #types: RecordSource<WorkspaceTypeRecord>;
   readonly #tree: WorkspaceTree;
 
-  constructor(types: ObjectIndex<WorkspaceTypeRecord>, tree: WorkspaceTree) {
+  constructor(types: RecordSource<WorkspaceTypeRecord>, tree: WorkspaceTree) {
     this.#types = types;
     this.#tree = tree;
   }

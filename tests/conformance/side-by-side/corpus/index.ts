@@ -12,7 +12,9 @@ import { discovery } from "./discovery.ts";
 import { fields } from "./fields.ts";
 import { mutatingPolicies } from "./mutating-policies.ts";
 import { namespaces } from "./namespaces.ts";
+import { nativeEdges } from "./native-edges.ts";
 import { nativeKinds } from "./native-kinds.ts";
+import { nativeWarnings } from "./native-warnings.ts";
 import { patches } from "./patches.ts";
 import { reads } from "./reads.ts";
 import { records } from "./records.ts";
@@ -53,6 +55,8 @@ export const corpus: readonly CorpusTopic[] = [
   customEdges,
   workloads,
   ...nativeKinds,
+  nativeWarnings,
+  nativeEdges,
   ...fields,
   webhooks,
   validatingPolicies,

@@ -99,7 +99,7 @@ describe("metrics of Pods", () => {
       path: "/openapi/v3/apis/metrics.k8s.io/v1beta1",
     })) as { paths: object };
     assert.ok(Object.keys(openApi.paths).some((path) => path.endsWith("/pods/{name}")));
-    // Nobody writes it, or follows it.
+    // No client may write it, or watch it.
     const at = `${metrics}/namespaces/default/pods`;
     for (const [method, path] of [
       ["POST", at],

@@ -146,7 +146,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
     const agent = await dialling(t, second, east.kubeconfig);
     const path = await podOf(second);
     await leadsThere(servers, path);
-    // Nobody has a way any more: it is said who was asked.
+    // No server has a connection any more: the message names the servers that were asked.
     await agent.stop();
     await eventually(async () => {
       for (const [index, { user }] of servers.entries()) {
@@ -189,7 +189,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
     const known = await tunnelsOf("/known", true);
     assert.equal(new Set(known.identities.values()).size, 2);
     assert.ok(known.server !== undefined && known.server === known.identity);
-    // Nobody would find it: then nobody takes it for gone.
+    // A server without an address is not named in the status: no other takes it for ended.
     assert.equal((await tunnelsOf("/unknown", false)).server, undefined);
   });
 

@@ -28,7 +28,7 @@ export const modes: readonly Mode[] = ["Push", "Pull"];
 export const tenants = ["one", "two"] as const;
 export type Tenant = (typeof tenants)[number];
 
-/** By which the metrics of one are told from the other's. */
+/** What distinguishes the metrics of one cluster from those of the other. */
 export const usage: Readonly<Record<Tenant, string>> = { one: "111m", two: "222m" };
 
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
@@ -53,7 +53,7 @@ export interface TenantsFixture {
   readonly admin: (cluster: string) => Promise<Client>;
   /** The same in that logical cluster. */
   readonly physicalClient: (cluster: string) => Promise<Client>;
-  /** Of somebody else there. */
+  /** Of another user of that workspace. */
   readonly as: (cluster: string, user: User) => Promise<Client>;
 }
 

@@ -214,7 +214,7 @@ for (const mode of modes) {
       const patch = { type: "merge", patch: { metadata: { annotations } } } as const;
       const options = { fieldManager: syncerFieldManager };
       await assert.rejects(client.resource(pods).patch(at, patch, options), /cannot be changed/);
-      // Whoever runs the control plane could; even so it leads nowhere.
+      // The operator of the control plane could write it; even so it has no target.
       const master = stage.plane.clientFor("one");
       await master.resource(pods).create(forged, options);
       for (const ask of [exec, log])

@@ -52,6 +52,8 @@ export interface NativeKind {
   readonly nameErrors?: NameErrors;
   /** Sent with every response. */
   readonly warnings?: readonly string[];
+  /** Sent for a valid object; `old` is set for an update. */
+  readonly objectWarnings?: (object: JsonObject, old?: JsonObject) => string[];
   /**
    * Sets defaults for omitted fields; must not change existing fields. Runs when a body is decoded,
    * so that admission sees the defaults.
@@ -125,6 +127,7 @@ export function nativeDefinition(options: NativeKind): ResourceDefinition {
         checkValueCount(updated);
         return [...validate(updated, old), ...(options.validateUpdate?.(updated, old) ?? [])];
       },
+      ...(options.objectWarnings === undefined ? {} : { warnings: options.objectWarnings }),
       columns: [nameColumn, ...(printer?.columns ?? [ageColumn])],
       cells: (object, nowMs) => [
         nameCell(object),

@@ -152,7 +152,11 @@ export class CommitQueue {
   async #flush(): Promise<void> {
     if (this.#state.fault !== undefined) return;
     this.#state.negativeLookups.loadDueCollections(() => this.#state.engine);
-    const builder = new BatchBuilder(this.#state.meta, (key) => this.#lookup(key));
+    const builder = new BatchBuilder(
+      this.#state.meta,
+      (key) => this.#lookup(key),
+      (entry) => this.#state.moves.versionOf(entry),
+    );
     const { accepted, refused } = this.#evaluate(builder);
     const upkeep = this.#queuedMaintenance.shift();
     if (accepted.length === 0 && upkeep === undefined) {
@@ -216,6 +220,7 @@ export class CommitQueue {
         continue;
       }
       try {
+        this.#state.moves.checkWrite(item.write.key);
         accepted.push({ item, revision: builder.add(item.write) });
         if (item.write.expected === "absent")
           this.#state.negativeLookups.noteCreate(item.write.key);

@@ -6,6 +6,7 @@
  */
 import type { Revision } from "../revision.ts";
 import type { CommitQueue } from "./commit-queue.ts";
+import type { EmbeddedClusterMoves } from "./embedded-cluster-moves.ts";
 import type { EngineOperation } from "./engine.ts";
 import { decodeHistoryGroup } from "./history-group.ts";
 import { deletionKey, historyRange, oldKey, parseHistoryKey } from "./layout.ts";
@@ -14,11 +15,17 @@ import type { StoreState } from "./store-state.ts";
 export class Compaction {
   readonly #state: StoreState;
   readonly #queue: CommitQueue;
+  readonly #moves: Pick<EmbeddedClusterMoves, "forgetOld">;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(state: StoreState, queue: CommitQueue) {
+  constructor(
+    state: StoreState,
+    queue: CommitQueue,
+    moves: Pick<EmbeddedClusterMoves, "forgetOld">,
+  ) {
     this.#state = state;
     this.#queue = queue;
+    this.#moves = moves;
   }
 
   /** One compaction at a time: a second call waits for the first. */
@@ -39,8 +46,9 @@ export class Compaction {
     }
     while (this.#state.meta.swept < this.#state.meta.compacted) {
       signal.throwIfAborted();
-      if (!(await this.#sweepSlice())) return;
+      if (!(await this.#sweepSlice())) break;
     }
+    await this.#moves.forgetOld(signal);
   }
 
   /** Removes some of the completely compacted groups; false when none remain. */

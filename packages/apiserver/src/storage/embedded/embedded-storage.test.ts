@@ -1,3 +1,4 @@
+import { describeClusterMoves } from "../contract/cluster-moves-contract.ts";
 import { describeStorage } from "../contract/storage-contract.ts";
 import { openTemporary } from "./temporary-store.ts";
 
@@ -7,3 +8,14 @@ describeStorage("embedded", openTemporary);
 describeStorage("embedded without memory", () =>
   openTemporary({ cacheBytesMax: 0, tailChangesMax: 0, tailBytesMax: 0 }),
 );
+
+for (const [name, tailChangesMax] of [
+  ["embedded", undefined],
+  ["embedded, history on disk", 0],
+] as const)
+  describeClusterMoves(name, () =>
+    openTemporary({
+      negativeLookups: { missesMin: 2, keysMax: 64 },
+      ...(tailChangesMax === 0 && { tailChangesMax }),
+    }),
+  );

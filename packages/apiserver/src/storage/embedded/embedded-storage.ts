@@ -9,10 +9,12 @@
  *     get, list, count -> EntryCache, latest-reader    (the past: history-reader, history-list)
  *     watch -> ChangeFeed                              (from the past: history-reader first)
  */
-import { assert, type Clock } from "@kcp-ts/machinery/base";
-import { ChangeFeed } from "../change-feed.ts";
+import { assert, type Clock, neverAborted } from "@kcp-ts/machinery/base";
+import { ChangeFeed, hasPrefix } from "../change-feed.ts";
 import { StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
+import { listUndone, type Undone, undo } from "../moves/before-arrival.ts";
+import type { MoveRecord } from "../moves/cluster-moves.ts";
 import type { Revision } from "../revision.ts";
 import type { OpenSnapshot, Snapshot, SnapshotSource, SnapshotTarget } from "../snapshot.ts";
 import type {
@@ -30,6 +32,7 @@ import type {
 } from "../storage.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Compaction } from "./compaction.ts";
+import { EmbeddedClusterMoves, loadMoves } from "./embedded-cluster-moves.ts";
 import { EmbeddedPersistentHistory } from "./embedded-persistent-history.ts";
 import type { EngineLocation } from "./engine.ts";
 import { EntryCache } from "./entry-cache.ts";
@@ -80,6 +83,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   readonly #queue: CommitQueue;
   readonly #compaction: Compaction;
   readonly history: EmbeddedPersistentHistory;
+  readonly moves: EmbeddedClusterMoves;
   readonly #recovery: Recovery;
   readonly #valueBytesMax: number;
   #closing: Promise<void> | undefined;
@@ -101,6 +105,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
       const cache = new EntryCache(options.cacheBytesMax ?? 32 << 20);
       const absent = new NegativeLookupFilter(options.negativeLookups);
       const state = new StoreState(home.name, engine, meta, feed, cache, absent);
+      await loadMoves(state);
       return new EmbeddedStorage(state, home, options);
     } catch (error) {
       await engine.close();
@@ -119,7 +124,8 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     this.#queue = new CommitQueue(state, limits, options.clock, (error) =>
       this.#recovery.start(error),
     );
-    this.#compaction = new Compaction(state, this.#queue);
+    this.moves = new EmbeddedClusterMoves(state, this.#queue);
+    this.#compaction = new Compaction(state, this.#queue, this.moves);
     this.history = new EmbeddedPersistentHistory(state, this.#queue);
   }
 
@@ -139,14 +145,22 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   }
 
   peek(key: StorageKey): Entry | undefined {
-    return this.#state.closed ? undefined : this.#state.cache.get(key);
+    const { closed, moves, cache } = this.#state;
+    return closed || moves.isHidden(key) ? undefined : cache.get(key);
   }
 
   async get(key: StorageKey, { signal, atRevision }: ReadOptions): Promise<Entry | undefined> {
     this.#enter(signal);
     const state = this.#state;
+    if (state.moves.isHidden(key)) return undefined;
     if (atRevision === undefined) {
       return state.cache.get(key) ?? (await this.#reading(signal, () => loadEntry(state, key)));
+    }
+    const arrived = state.moves.importedFor(key, atRevision);
+    if (arrived !== undefined) {
+      const undone = await this.#undoImported(arrived, key, atRevision, signal);
+      if (undone.has(key)) return undone.get(key);
+      return await this.get(key, { signal, atRevision: arrived.arrivedAt });
     }
     state.checkRevision(atRevision);
     return await this.#reading(signal, async () => {
@@ -164,6 +178,9 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     const state = this.#state;
     const { entriesMax, atRevision, keyEnding } = options;
     const revision = atRevision ?? state.meta.revision;
+    if (state.moves.isHidden(prefix)) return { entries: [], revision, more: false };
+    const arrived = state.moves.importedFor(prefix, revision);
+    if (arrived !== undefined) return await this.#listImported(prefix, arrived, revision, options);
     state.checkRevision(revision);
     const entries = await this.#reading(options.signal, () => {
       const undone = state.previousValuesAfter(revision, prefix);
@@ -180,6 +197,12 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     this.#enter(options.signal);
     const state = this.#state;
     const revision = options.atRevision ?? state.meta.revision;
+    if (state.moves.isHidden(prefix)) return 0;
+    const arrived = state.moves.importedFor(prefix, revision);
+    if (arrived !== undefined) {
+      const all = { ...options, entriesMax: Number.POSITIVE_INFINITY };
+      return (await this.#listImported(prefix, arrived, revision, all)).entries.length;
+    }
     state.checkRevision(revision);
     return await this.#reading(options.signal, () => {
       const undone = state.previousValuesAfter(revision, prefix);
@@ -187,6 +210,33 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
         ? countAt(state, prefix, revision, options)
         : countLatest(state, prefix, undone, options);
     });
+  }
+
+  /** A page of an arrived cluster at a revision of its source. */
+  async #listImported(
+    prefix: StorageKey,
+    arrived: MoveRecord,
+    revision: Revision,
+    options: ListOptions,
+  ): Promise<Page> {
+    const { continueAfter, entriesMax, signal } = options;
+    const { arrivedAt: atRevision } = arrived;
+    const undone = await this.#undoImported(arrived, prefix, revision, signal);
+    const page = await listUndone(undone, continueAfter, entriesMax, (after) =>
+      this.list(prefix, { ...options, continueAfter: after, atRevision, entriesMax: 1000 }),
+    );
+    return { ...page, revision };
+  }
+
+  #undoImported(
+    { cluster }: MoveRecord,
+    prefix: StorageKey,
+    revision: Revision,
+    signal: AbortSignal,
+  ): Promise<Undone> {
+    return this.#reading(signal, () =>
+      undo(this.moves.importedChanges(cluster, revision, { signal }), prefix),
+    );
   }
 
   /** Not an async function: every write passes it, and the queue's promise suffices. */
@@ -230,8 +280,18 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     const { signal } = options;
     const state = this.#state;
     this.#enter(signal);
-    state.checkRevision(afterRevision);
     let reached = afterRevision;
+    const arrived = state.moves.importedFor(prefix, afterRevision);
+    if (arrived !== undefined) {
+      reached = arrived.arrivedAt;
+      const { cluster } = arrived;
+      const unaborted = { signal: neverAborted };
+      for await (const change of this.moves.importedChanges(cluster, afterRevision, unaborted)) {
+        if (signal.aborted) return;
+        if (hasPrefix(prefix, change)) yield change;
+      }
+    }
+    state.checkRevision(reached);
     while (reached < state.feed.tailStart) {
       if (state.closed) throw closedError();
       const from = reached;
@@ -272,6 +332,10 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   async openSnapshot({ signal }: CallOptions): Promise<OpenSnapshot> {
     this.#enter(signal);
     return await openSnapshot(this.#state, signal);
+  }
+
+  storedChanges(afterRevision: Revision, options: WatchOptions): AsyncIterable<Change> {
+    return this.watch("/" as StorageKey, afterRevision, options);
   }
 
   async restoreSnapshot(snapshot: Snapshot, { signal }: CallOptions): Promise<void> {

@@ -2,7 +2,10 @@
  * The history record of one group of writes: the key that each revision changed, without values.
  *
  *     | format: 1 | crc32: 4 | first revision: 8 | historyBytes: 8 | change | change | ...
- *     change: | kind: 1 | previous modifiedAt, 0 for none: 8 | key length: 2 | key |
+ *     change: | kind: 1 | version of the previous entry, 0 for none: 8 | key length: 2 | key |
+ *     kind: 1 put, 2 delete, 3 arrived with its cluster, 4 left with its cluster
+ *
+ * An arrived entry exists already: its change has its version instead of that of an entry before.
  *
  * One record for the group instead of one per write halves the engine operations, and the check for
  * gaps in history reads fewer keys. Values are found by their key and revision, see layout.ts.
@@ -17,8 +20,11 @@ export interface KeyChange {
   readonly kind: "put" | "delete";
   readonly key: StorageKey;
   readonly revision: Revision;
-  /** The revision of the entry before this change; undefined when there was none. */
+  /** The version of the entry before this change; undefined when there was none. */
   readonly previousAt: Revision | undefined;
+  /** The version of an entry that arrived, which this change announces. */
+  readonly arrivedAt?: Revision | undefined;
+  readonly relocation?: true;
 }
 
 export interface HistoryGroup {
@@ -37,8 +43,8 @@ export function encodeHistoryGroup(changes: readonly KeyChange[], oldBytes: numb
   writeNumber(record, oldBytes + length, 13);
   let at = headerBytes;
   for (const change of changes) {
-    record[at] = change.kind === "put" ? 1 : 2;
-    writeNumber(record, change.previousAt ?? 0, at + 1);
+    record[at] = (change.kind === "put" ? 1 : 2) + (change.relocation === true ? 2 : 0);
+    writeNumber(record, change.previousAt ?? change.arrivedAt ?? 0, at + 1);
     record.writeUInt16BE(change.key.length, at + 9);
     record.write(change.key, at + changeBytes, "latin1");
     at += changeBytes + change.key.length;
@@ -58,13 +64,17 @@ export function decodeHistoryGroup(record: Buffer, where: string): HistoryGroup 
   const changes: KeyChange[] = [];
   let revision = readNumber(record, 5);
   for (let at = headerBytes; at < record.length; ) {
-    const previousAt = readNumber(record, at + 1);
+    const version = readNumber(record, at + 1);
     const end = at + changeBytes + record.readUInt16BE(at + 9);
+    const kind = record[at] as number;
+    const known = version === 0 ? undefined : (version as Revision);
     changes.push({
-      kind: record[at] === 1 ? "put" : "delete",
+      kind: kind % 2 === 1 ? "put" : "delete",
       key: record.toString("latin1", at + changeBytes, end) as StorageKey,
       revision: revision++ as Revision,
-      previousAt: previousAt === 0 ? undefined : (previousAt as Revision),
+      previousAt: kind === arrived ? undefined : known,
+      ...(kind >= arrived && { relocation: true as const }),
+      ...(kind === arrived && { arrivedAt: known }),
     });
     at = end;
   }
@@ -72,5 +82,6 @@ export function decodeHistoryGroup(record: Buffer, where: string): HistoryGroup 
 }
 
 const groupFormat = 1;
+const arrived = 3;
 const headerBytes = 21;
 const changeBytes = 11;

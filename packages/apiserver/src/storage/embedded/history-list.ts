@@ -84,9 +84,10 @@ async function* walk(
         if (version.revision <= revision) atRevision = version;
         old.skip();
       }
+      if (entry !== undefined && entry.key === key) newest.skip();
+      if (key === undefined || state.moves.isHidden(key)) continue;
       if (entry !== undefined && entry.key === key) {
-        newest.skip();
-        if (entry.modifiedAt <= revision) {
+        if (state.moves.versionOf(entry) <= revision) {
           yield entry;
           continue;
         }

@@ -6,13 +6,21 @@
  */
 import type { DataChange } from "../change-feed.ts";
 import type { StorageKey } from "../key.ts";
+import { clusterUnder } from "../moves/move-table.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
 import { corruptError } from "./corrupt-error.ts";
 import type { EngineCursor, EngineView } from "./engine.ts";
 import { decodeEntry } from "./entry-record.ts";
 import { decodeHistoryGroup, type KeyChange } from "./history-group.ts";
-import { historyRange, newestKey, oldKey, oldVersionsRange, parseOldKey } from "./layout.ts";
+import {
+  historyRange,
+  newestKey,
+  oldKey,
+  oldVersionsRange,
+  parseHistoryKey,
+  parseOldKey,
+} from "./layout.ts";
 import type { StoreState } from "./store-state.ts";
 
 /** The entry of a key at a revision within history. */
@@ -26,7 +34,7 @@ export async function entryAt(
     const newest = await view.get(newestKey(key));
     if (newest !== undefined) {
       const entry = decodeEntry(key, newest, state.directory);
-      if (entry.modifiedAt <= revision) return entry;
+      if (state.moves.versionOf(entry) <= revision) return entry;
     }
     const cursor = view.scan({ ...oldVersionsRange(key, revision), keysOnly: true });
     try {
@@ -83,14 +91,19 @@ async function keyChangesAfter(
     while (found.length < sliceChangesMax && upTo - after < sliceLookedMax) {
       const groups = await cursor.next(sliceChangesMax);
       if (groups.length === 0) break;
-      for (const [, record] of groups) {
+      for (const [engineKey, record] of groups) {
         for (const change of decodeHistoryGroup(record, state.directory).changes) {
           if (change.revision <= upTo) continue;
           if (change.revision !== upTo + 1) throw gap(state, upTo);
           if (found.length === sliceChangesMax) return { found, upTo };
           upTo = change.revision;
-          if (change.key.startsWith(prefix)) found.push(change);
+          const isWanted = change.relocation !== true || clusterUnder(prefix) === undefined;
+          if (isWanted && change.key.startsWith(prefix)) found.push(change);
         }
+        const { first, last } = parseHistoryKey(engineKey);
+        if (last <= upTo) continue;
+        if (first > upTo + 1) throw gap(state, upTo);
+        upTo = last;
       }
     }
   } finally {
@@ -106,8 +119,8 @@ async function withValues(
   changes: readonly KeyChange[],
 ): Promise<DataChange[]> {
   const keys = new Set<string>();
-  for (const { kind, key, revision, previousAt } of changes) {
-    if (kind === "put") keys.add(newestKey(key)).add(oldKey(key, revision));
+  for (const { kind, key, revision, previousAt, arrivedAt } of changes) {
+    if (kind === "put") keys.add(newestKey(key)).add(oldKey(key, arrivedAt ?? revision));
     if (previousAt !== undefined) keys.add(oldKey(key, previousAt));
   }
   const wanted = [...keys];
@@ -118,15 +131,17 @@ async function withValues(
   const entryOf = (key: StorageKey, modifiedAt: Revision): Entry => {
     const newest = records.get(newestKey(key));
     const entry = newest === undefined ? undefined : decodeEntry(key, newest, state.directory);
-    if (entry?.modifiedAt === modifiedAt) return entry;
+    if (entry !== undefined && state.moves.versionOf(entry) === modifiedAt) return entry;
     return decodeOld(state, key, modifiedAt, records.get(oldKey(key, modifiedAt)));
   };
-  return changes.map(({ kind, key, revision, previousAt }) => {
+  return changes.map(({ kind, key, revision, previousAt, arrivedAt, relocation }) => {
     const previous = previousAt === undefined ? undefined : entryOf(key, previousAt);
-    if (kind === "put") return { kind, entry: entryOf(key, revision), previous, revision };
+    const common = { revision, ...(relocation && { relocation }) };
+    if (kind === "put")
+      return { kind, entry: entryOf(key, arrivedAt ?? revision), previous, ...common };
     if (previous === undefined)
       throw corruptError(state.directory, `nothing was deleted at ${revision}`);
-    return { kind, previous, revision };
+    return { kind, previous, ...common };
   });
 }
 
@@ -146,7 +161,8 @@ function decodeOld(
   record: Buffer | undefined,
 ): Entry {
   const entry = record === undefined ? undefined : decodeEntry(key, record, state.directory);
-  if (entry?.modifiedAt !== modifiedAt)
+  // An entry that arrived with its cluster has a later version here than its modification.
+  if (entry === undefined || entry.modifiedAt > modifiedAt)
     throw corruptError(state.directory, `the entry ${key} of revision ${modifiedAt} is missing`);
   return entry;
 }

@@ -5,6 +5,7 @@
  * changed after the requested revision always override the engine's. That also makes reads of the
  * recent past cheap: they revert a few changes.
  */
+import { keyOfChange } from "../change-feed.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
@@ -29,8 +30,7 @@ export async function loadEntry(state: StoreState, key: StorageKey): Promise<Ent
     throw error;
   }
   for (const change of state.inFlight?.changes ?? []) {
-    const changed = change.kind === "put" ? change.entry.key : change.previous.key;
-    if (changed !== key) continue;
+    if (change.relocation === true || keyOfChange(change) !== key) continue;
     state.cache.finishLoad(load, undefined);
     return change.previous;
   }
@@ -50,8 +50,8 @@ export function entryAtFromMemory(
   const changes = state.changesAfter(revision);
   if (changes === undefined) return "forgotten";
   for (const change of changes) {
-    const changed = change.kind === "put" ? change.entry.key : change.previous.key;
-    if (changed === key) return { entry: change.previous };
+    if (change.relocation !== true && keyOfChange(change) === key)
+      return { entry: change.previous };
   }
   return "unchanged";
 }
@@ -69,7 +69,7 @@ export async function listLatestByEnding(
 ): Promise<Entry[]> {
   const view = state.engine.snapshot();
   const cursor = view.scan({ ...newestRange(prefix, continueAfter), keysOnly: true });
-  const entries = restoredEntries(undone, continueAfter).filter(({ key }) =>
+  const entries = restoredEntries(state, undone, continueAfter).filter(({ key }) =>
     key.endsWith(keyEnding),
   );
   try {
@@ -79,7 +79,7 @@ export async function listLatestByEnding(
       if (pairs.length === 0) break;
       const keys = pairs
         .map(([engineKey]) => parseNewestKey(engineKey))
-        .filter((key) => key.endsWith(keyEnding) && !undone.has(key));
+        .filter((key) => key.endsWith(keyEnding) && !undone.has(key) && !state.moves.isHidden(key));
       if (keys.length === 0) continue;
       const records = await view.getMany(keys.map(newestKey));
       for (const [at, key] of keys.entries())
@@ -102,7 +102,7 @@ export async function listLatest(
   { signal, continueAfter }: RangeOptions,
 ): Promise<Entry[]> {
   const cursor = state.engine.scan(newestRange(prefix, continueAfter));
-  const restored = restoredEntries(undone, continueAfter);
+  const restored = restoredEntries(state, undone, continueAfter);
   const entries: Entry[] = [];
   let nextRestored = 0;
   try {
@@ -115,7 +115,8 @@ export async function listLatest(
           entries.push(entry);
           entry = restored[++nextRestored];
         }
-        if (!undone.has(key)) entries.push(decodeEntry(key, record, state.directory));
+        if (!undone.has(key) && !state.moves.isHidden(key))
+          entries.push(decodeEntry(key, record, state.directory));
       }
       if (pairs.length > 0) continue;
       entries.push(...restored.slice(nextRestored));
@@ -134,14 +135,15 @@ export async function countLatest(
   { signal, continueAfter }: RangeOptions,
 ): Promise<number> {
   const cursor = state.engine.scan({ ...newestRange(prefix, continueAfter), keysOnly: true });
-  let count = restoredEntries(undone, continueAfter).length;
+  let count = restoredEntries(state, undone, continueAfter).length;
+  const isCounted = (key: StorageKey) => !undone.has(key) && !state.moves.isHidden(key);
   try {
     for (;;) {
       const pairs = await cursor.next(pairsPerSlice);
       signal.throwIfAborted();
       if (pairs.length === 0) return count;
-      if (undone.size === 0) count += pairs.length;
-      else for (const [key] of pairs) if (!undone.has(parseNewestKey(key))) count++;
+      if (undone.size === 0 && !state.moves.hasHidden) count += pairs.length;
+      else for (const [key] of pairs) if (isCounted(parseNewestKey(key))) count++;
     }
   } finally {
     await cursor.close();
@@ -150,13 +152,14 @@ export async function countLatest(
 
 /** The entries before the reverted changes, in key order. */
 function restoredEntries(
+  state: StoreState,
   undone: ReadonlyMap<StorageKey, Entry | undefined>,
   continueAfter: StorageKey | undefined,
 ): Entry[] {
   const entries: Entry[] = [];
   for (const [key, entry] of undone) {
-    if (entry !== undefined && (continueAfter === undefined || key > continueAfter))
-      entries.push(entry);
+    const isBehind = continueAfter === undefined || key > continueAfter;
+    if (entry !== undefined && isBehind && !state.moves.isHidden(key)) entries.push(entry);
   }
   return entries.sort((a, b) => (a.key < b.key ? -1 : 1));
 }

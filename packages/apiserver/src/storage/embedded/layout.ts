@@ -5,6 +5,9 @@
  *     o<key> NUL <modifiedAt>       an entry that was replaced or deleted since, as long as history has it
  *     o<key> NUL <deletedAt>x       a deletion, so that a read at an old revision detects the absence
  *     h<last revision><count>       the keys that one group of writes changed, see history-group.ts
+ *     h<last revision>0000<first>   a jump of the counter: no revision of it has a change
+ *     i<cluster>                    the move of a logical cluster, see move-records.ts
+ *     l<cluster> NUL <revision>     a change that was imported with a logical cluster
  *     m                             the counters, see meta.ts
  *     t                             the age of history, see embedded-persistent-history.ts
  *
@@ -35,6 +38,30 @@ export function historyKey(last: Revision, count: number): string {
   return `h${hex(last, revisionDigits)}${hex(count, countDigits)}`;
 }
 
+/** The counter jumped from before `first` to `last`. */
+export function jumpKey(first: Revision, last: Revision): string {
+  return `${historyKey(last, 0)}${hex(first, revisionDigits)}`;
+}
+
+export function moveKey(cluster: string): string {
+  return `i${cluster}`;
+}
+
+export const moveRange: EngineRange = { from: "i", to: "j" };
+
+export function importedKey(cluster: string, revision: Revision): string {
+  return `l${cluster}\0${hex(revision, revisionDigits)}`;
+}
+
+/** The imported changes of a cluster after a revision. */
+export function importedRange(cluster: string, after: Revision): EngineRange {
+  return { from: importedKey(cluster, (after + 1) as Revision), to: `l${cluster}\x01` };
+}
+
+export function parseImportedKey(engineKey: string): { readonly revision: Revision } {
+  return { revision: Number.parseInt(engineKey.slice(-revisionDigits), 16) as Revision };
+}
+
 /** The parsed key of an `o` record. */
 export interface OldVersion {
   readonly key: StorageKey;
@@ -63,7 +90,12 @@ export interface HistorySpan {
 
 export function parseHistoryKey(engineKey: string): HistorySpan {
   const last = Number.parseInt(engineKey.slice(1, 1 + revisionDigits), 16);
-  const count = Number.parseInt(engineKey.slice(1 + revisionDigits), 16);
+  const firstAt = 1 + revisionDigits + countDigits;
+  const count = Number.parseInt(engineKey.slice(1 + revisionDigits, firstAt), 16);
+  if (count === 0) {
+    const first = Number.parseInt(engineKey.slice(firstAt), 16);
+    return { first: first as Revision, last: last as Revision };
+  }
   return { first: (last - count + 1) as Revision, last: last as Revision };
 }
 

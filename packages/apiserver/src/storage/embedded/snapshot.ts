@@ -42,8 +42,10 @@ async function* allEntries(
         signal.throwIfAborted();
         const pairs = await cursor.next(1000);
         if (pairs.length === 0) return;
-        for (const [key, record] of pairs)
-          yield decodeEntry(parseNewestKey(key), record, state.directory);
+        for (const [engineKey, record] of pairs) {
+          const key = parseNewestKey(engineKey);
+          if (!state.moves.isHidden(key)) yield decodeEntry(key, record, state.directory);
+        }
       }
     } finally {
       await cursor.close();

@@ -5,9 +5,10 @@
  * The acknowledged state is `meta.revision`. The engine may be ahead of it by the batch in flight,
  * never by more: there is only one.
  */
-import type { ChangeFeed, DataChange } from "../change-feed.ts";
+import { type ChangeFeed, type DataChange, hasPrefix, keyOfChange } from "../change-feed.ts";
 import { StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
+import { MoveTable } from "../moves/move-table.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry, StorageFault } from "../storage.ts";
 import type { Batch } from "./batch.ts";
@@ -25,6 +26,7 @@ export class StoreState {
   readonly cache: EntryCache;
   readonly negativeLookups: NegativeLookupFilter;
   readonly batchedGets = new BatchedGets();
+  readonly moves = new MoveTable();
   meta: Meta;
   /** A batch whose outcome is unknown yet; stays after a failure until recovery resolves it. */
   inFlight: Batch | undefined;
@@ -82,12 +84,16 @@ export class StoreState {
   acknowledge(batch: Batch): void {
     this.meta = batch.meta;
     this.inFlight = undefined;
+    if (batch.move !== undefined) this.moves.set(batch.move.cluster, batch.move.record);
     for (const change of batch.changes) {
+      // An arrived object is not new, and may be cached.
+      if (change.kind === "put" && change.relocation === true) continue;
       if (change.kind === "put" && change.previous === undefined) this.cache.insert(change.entry);
       else if (change.kind === "put") this.cache.update(change.entry.key, change.entry);
       else this.cache.update(change.previous.key, undefined);
     }
     this.feed.publish(batch.changes);
+    this.feed.advance(batch.meta.revision);
     if (batch.meta.compacted > this.feed.tailStart) this.feed.compact(batch.meta.compacted);
   }
 
@@ -111,8 +117,9 @@ export class StoreState {
     if (changes === undefined) return undefined;
     const undone = new Map<StorageKey, Entry | undefined>();
     for (const change of changes) {
-      const key = change.kind === "put" ? change.entry.key : change.previous.key;
-      if (key.startsWith(prefix) && !undone.has(key)) undone.set(key, change.previous);
+      if (!hasPrefix(prefix, change)) continue;
+      const key = keyOfChange(change);
+      if (!undone.has(key)) undone.set(key, change.previous);
     }
     return undone;
   }

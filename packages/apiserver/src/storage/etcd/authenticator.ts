@@ -4,8 +4,8 @@
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
+import { type Connection, callUnary, GrpcError } from "../../grpc/index.ts";
 import { AuthenticateRequestSchema, AuthenticateResponseSchema } from "./generated/etcd_pb.ts";
-import { type Connection, callUnary, GrpcError } from "./grpc/index.ts";
 
 export interface AuthenticatorOptions {
   readonly clock: Clock;

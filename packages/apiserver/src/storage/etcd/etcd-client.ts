@@ -14,6 +14,18 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { type Clock, neverAborted, type Random, sleep } from "@kcp-ts/machinery/base";
+import {
+  Channel,
+  type Connection,
+  callUnary,
+  type Endpoint,
+  GrpcError,
+  grpcCode,
+  MessageStream,
+  type Metadata,
+  OutageError,
+  type TlsOptions,
+} from "../../grpc/index.ts";
 import { Authenticator } from "./authenticator.ts";
 import { isMemberFault, isStaleToken, isTransient } from "./etcd-error.ts";
 import {
@@ -29,18 +41,6 @@ import {
   type TxnResponse,
   TxnResponseSchema,
 } from "./generated/etcd_pb.ts";
-import {
-  Channel,
-  type Connection,
-  callUnary,
-  type Endpoint,
-  GrpcError,
-  grpcCode,
-  MessageStream,
-  type Metadata,
-  OutageError,
-  type TlsOptions,
-} from "./grpc/index.ts";
 import type { Member } from "./member.ts";
 
 export interface EtcdClientOptions {

@@ -4,8 +4,9 @@
  * etcd's errors are distinguished by their text (api/v3rpc/rpctypes/error.go); the texts are the
  * same from 3.4 to 3.6.
  */
+
+import { type GrpcError, grpcCode } from "../../grpc/index.ts";
 import { StorageError, type StorageErrorCode, type StorageErrorDetails } from "../errors.ts";
-import { type GrpcError, grpcCode } from "./grpc/index.ts";
 
 interface Meaning {
   readonly text: string;

@@ -1,9 +1,9 @@
 /** The health of etcd for reads and writes, from the outcomes of calls and from periodic probes. */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import { GrpcError, grpcCode } from "../../grpc/index.ts";
 import type { StorageFault } from "../storage.ts";
 import { isNoSpace, toStorageError } from "./etcd-error.ts";
 import type { StatusResponse } from "./generated/etcd_pb.ts";
-import { GrpcError, grpcCode } from "./grpc/index.ts";
 
 export interface EtcdHealthOptions {
   readonly clock: Clock;

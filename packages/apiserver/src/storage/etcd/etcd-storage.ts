@@ -6,6 +6,7 @@
  * it.
  */
 import { assert, type Clock, neverAborted, type Random } from "@kcp-ts/machinery/base";
+import { GrpcError, parseEndpoint, type TlsOptions } from "../../grpc/index.ts";
 import { isStorageError, StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, toRevision } from "../revision.ts";
@@ -29,7 +30,6 @@ import { toStorageError } from "./etcd-error.ts";
 import { EtcdHealth } from "./etcd-health.ts";
 import { isPartiallyRestored, type RestoredSnapshot, restoreEntries } from "./etcd-snapshot.ts";
 import { EtcdWatch } from "./etcd-watch.ts";
-import { GrpcError, parseEndpoint, type TlsOptions } from "./grpc/index.ts";
 import { KeySpace } from "./key-space.ts";
 import { findOldestRevision } from "./oldest-revision.ts";
 import { rangeChunks } from "./range-chunks.ts";

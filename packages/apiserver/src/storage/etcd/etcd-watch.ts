@@ -9,6 +9,7 @@
  */
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
+import { GrpcError, grpcCode, type MessageStream } from "../../grpc/index.ts";
 import { hasPrefix } from "../change-feed.ts";
 import { isStorageError, StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
@@ -23,7 +24,6 @@ import {
   type WatchResponse,
   WatchResponseSchema,
 } from "./generated/etcd_pb.ts";
-import { GrpcError, grpcCode, type MessageStream } from "./grpc/index.ts";
 import { supportsProgressRequests } from "./member.ts";
 import { ProgressRequester, type ProgressRequesterContext } from "./progress-requester.ts";
 

@@ -4,10 +4,10 @@
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { Clock } from "@kcp-ts/machinery/base";
+import { GrpcError } from "../../grpc/index.ts";
 import { type Revision, toRevision } from "../revision.ts";
 import { decodeMessage, type EtcdClient } from "./etcd-client.ts";
 import { WatchRequestSchema, WatchResponseSchema } from "./generated/etcd_pb.ts";
-import { GrpcError } from "./grpc/index.ts";
 import type { KeySpace } from "./key-space.ts";
 
 /**

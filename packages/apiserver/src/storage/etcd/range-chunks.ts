@@ -4,11 +4,12 @@
  * etcd limits responses by the number of keys, not by bytes, so the number follows the size of the
  * entries before.
  */
+
+import { GrpcError, grpcCode } from "../../grpc/index.ts";
 import { type Revision, toRevision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
 import { toEntry } from "./entry.ts";
 import type { EtcdClient } from "./etcd-client.ts";
-import { GrpcError, grpcCode } from "./grpc/index.ts";
 import type { KeyRange, KeySpace } from "./key-space.ts";
 
 export interface RangeChunk {

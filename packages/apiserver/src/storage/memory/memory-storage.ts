@@ -3,7 +3,7 @@
  * in-process use.
  */
 import { SortedMap } from "@kcp-ts/machinery/base";
-import { ChangeFeed, type DataChange, hasPrefix } from "../change-feed.ts";
+import { ChangeFeed, type DataChange, hasPrefix, keyOfChange } from "../change-feed.ts";
 import { StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, revisionZero } from "../revision.ts";
@@ -20,6 +20,7 @@ import type {
   WatchOptions,
   Write,
 } from "../storage.ts";
+import { MemoryClusterMoves } from "./memory-cluster-moves.ts";
 
 export interface MemoryStorageOptions {
   /** History beyond this many changes is compacted. */
@@ -30,6 +31,7 @@ export interface MemoryStorageOptions {
 export class MemoryStorage implements Storage {
   readonly #entries = new SortedMap<Entry>();
   readonly #feed: ChangeFeed;
+  readonly moves: MemoryClusterMoves;
   #revision = revisionZero;
   #closed = false;
 
@@ -39,6 +41,12 @@ export class MemoryStorage implements Storage {
       tailChangesMax: options.historyChangesMax ?? 100_000,
       tailBytesMax: options.historyBytesMax ?? 64 << 20,
     });
+    this.moves = new MemoryClusterMoves({
+      entries: this.#entries,
+      feed: this.#feed,
+      current: () => this.#revision,
+      raise: (above) => this.#raise(Math.max(above, this.#revision)),
+    });
   }
 
   async currentRevision({ signal }: CallOptions): Promise<Revision> {
@@ -47,12 +55,14 @@ export class MemoryStorage implements Storage {
   }
 
   peek(key: StorageKey): Entry | undefined {
-    return this.#closed ? undefined : this.#entries.get(key);
+    return this.#closed || this.moves.table.isHidden(key) ? undefined : this.#entries.get(key);
   }
 
   async get(key: StorageKey, { signal, atRevision }: ReadOptions): Promise<Entry | undefined> {
     this.#enter(signal);
-    const undone = this.#previousValuesAfter(atRevision);
+    const { table } = this.moves;
+    if (table.isHidden(key)) return undefined;
+    const undone = this.#undoneOf(key, atRevision);
     return undone?.has(key) ? undone.get(key) : this.#entries.get(key);
   }
 
@@ -83,6 +93,7 @@ export class MemoryStorage implements Storage {
         current: previous?.modifiedAt,
       });
     }
+    this.moves.table.checkWrite(write.key);
     const revision = (this.#revision + 1) as Revision;
     if (write.value === "delete") {
       if (previous === undefined)
@@ -106,14 +117,24 @@ export class MemoryStorage implements Storage {
     options: WatchOptions,
   ): AsyncGenerator<Change> {
     this.#enter(options.signal);
-    this.#checkRevision(afterRevision);
-    yield* this.#feed.subscribe(prefix, afterRevision, options);
+    let reached = afterRevision;
+    const arrived = this.moves.table.importedFor(prefix, afterRevision);
+    if (arrived !== undefined) {
+      reached = arrived.arrivedAt;
+      for (const change of this.moves.changesOf(arrived.cluster, afterRevision)) {
+        if (options.signal.aborted) return;
+        if (hasPrefix(prefix, change)) yield change;
+      }
+    }
+    this.#checkRevision(reached);
+    yield* this.#feed.subscribe(prefix, reached, options);
   }
 
   async compact(revision: Revision, { signal }: CallOptions): Promise<void> {
     this.#enter(signal);
     if (revision > this.#revision) throw this.#future(revision);
     this.#feed.compact(revision);
+    this.moves.forgetOld();
   }
 
   health(): StorageFault | undefined {
@@ -126,27 +147,42 @@ export class MemoryStorage implements Storage {
   }
 
   *#range(prefix: StorageKey, options: CountOptions): Generator<Entry> {
-    const undone = this.#previousValuesAfter(options.atRevision, prefix);
+    const { table } = this.moves;
+    const undone = this.#undoneOf(prefix, options.atRevision);
     if (undone === undefined || undone.size === 0) {
-      for (const [, entry] of this.#entries.range(prefix, options.continueAfter)) yield entry;
+      for (const [, entry] of this.#entries.range(prefix, options.continueAfter))
+        if (!table.isHidden(entry.key)) yield entry;
       return;
     }
     const view = new SortedMap<Entry>();
     for (const [key, entry] of this.#entries.range(prefix, options.continueAfter)) {
-      if (!undone.has(entry.key)) view.set(key, entry);
+      if (!undone.has(entry.key) && !table.isHidden(entry.key)) view.set(key, entry);
     }
-    for (const [key, entry] of undone) if (entry !== undefined) view.set(key, entry);
+    for (const [key, entry] of undone)
+      if (entry !== undefined && !table.isHidden(key)) view.set(key, entry);
     for (const [, entry] of view.range(prefix, options.continueAfter)) yield entry;
   }
 
-  /** The values at `atRevision` of keys that changed after it. */
-  #previousValuesAfter(
+  /** The values at `atRevision` of the keys with a prefix that changed after it. */
+  #undoneOf(
+    prefix: StorageKey,
     atRevision: Revision | undefined,
-    prefix?: StorageKey,
   ): Map<StorageKey, Entry | undefined> | undefined {
     if (atRevision === undefined || atRevision === this.#revision) return undefined;
-    this.#checkRevision(atRevision);
-    return revertChanges(this.#feed.changesAfter(atRevision), prefix);
+    const arrived = this.moves.table.importedFor(prefix, atRevision);
+    if (arrived === undefined) {
+      this.#checkRevision(atRevision);
+      return revertChanges(this.#feed.changesAfter(atRevision), prefix);
+    }
+    const imported = this.moves.changesOf(arrived.cluster, atRevision);
+    this.#checkRevision(arrived.arrivedAt);
+    const changes = [...imported, ...this.#feed.changesAfter(arrived.arrivedAt)];
+    return revertChanges(changes, prefix);
+  }
+
+  #raise(revision: number): Revision {
+    this.#revision = (revision + 1) as Revision;
+    return this.#revision;
   }
 
   #checkRevision(revision: Revision): void {
@@ -178,12 +214,12 @@ export class MemoryStorage implements Storage {
  */
 function revertChanges(
   changes: readonly DataChange[],
-  prefix: StorageKey | undefined,
+  prefix: StorageKey,
 ): Map<StorageKey, Entry | undefined> {
   const undone = new Map<StorageKey, Entry | undefined>();
   for (const change of changes) {
-    if (prefix !== undefined && !hasPrefix(prefix, change)) continue;
-    const key = change.kind === "put" ? change.entry.key : change.previous.key;
+    if (!hasPrefix(prefix, change)) continue;
+    const key = keyOfChange(change);
     if (!undone.has(key)) undone.set(key, change.previous);
   }
   return undone;

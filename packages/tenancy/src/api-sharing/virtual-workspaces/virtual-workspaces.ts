@@ -23,8 +23,8 @@ import { logicalClusters, member, uncancelled, workspaceTypes } from "../../work
 import type { BoundResourceCatalog } from "../bound-resource-catalog.ts";
 import type { CachedResources } from "../cached-resources/cached-resources.ts";
 import { acceptedClaimIn, bindingsTo } from "../claims.ts";
-import { type ApiSharingDependencies, keyOf } from "../dependencies.ts";
-import { apiBindings, apiExports, apiResourceSchemas } from "../kinds/definitions.ts";
+import { type ApiSharingDependencies, exportIn, keyOf } from "../dependencies.ts";
+import { apiBindings, apiResourceSchemas } from "../kinds/definitions.ts";
 import type { ExportRecord } from "../records.ts";
 import { isSystemExport } from "../system-exports.ts";
 import { ExportConsumerIndex, type ExportConsumers } from "./export-consumers.ts";
@@ -196,12 +196,6 @@ export class VirtualWorkspaces implements ServiceViews {
     return syncerVirtualWorkspaces;
   }
 
-  #exportOf(service: { readonly cluster: ClusterName; readonly export: string }) {
-    return this.#options.dependencies.exports.get(
-      keyOf(apiExports, service.cluster, service.export),
-    );
-  }
-
   async #canUseExport(
     service: { readonly cluster: ClusterName; readonly export: string },
     attributes: Attributes,
@@ -210,8 +204,10 @@ export class VirtualWorkspaces implements ServiceViews {
     const { user, verb } = attributes;
     // Only users with access to the export's content learn whether the export exists.
     const mayUse = await access.canUseContent(user, service.cluster, service.export, verb);
-    const record = this.#exportOf(service);
-    if (!mayUse || record === undefined) return refused;
+    if (!mayUse) return refused;
+    const { dependencies } = this.#options;
+    const record = await exportIn(dependencies, service.cluster, service.export);
+    if (record === undefined) return refused;
     if (!(await this.#isBoundApi(record, attributes))) return refused;
     return (await this.#isWithinPolicy(record, attributes)) ? granted : refused;
   }
@@ -354,7 +350,7 @@ export class VirtualWorkspaces implements ServiceViews {
   ): Promise<ServiceDecision> {
     const { lifecycleName, permissions } = lifecycles[service];
     const { attributes, cluster, logicalCluster, typeCluster, typeName } = at;
-    const type = await this.#read(keyOf(workspaceTypes, typeCluster, typeName));
+    const type = await this.#typeOf(typeCluster, typeName);
     if (type === undefined) throw statusError.unavailable("the WorkspaceType cannot be looked up");
     const rules = listOf(member(type, "spec")[permissions]);
     if (rules.length > 0) {
@@ -373,6 +369,14 @@ export class VirtualWorkspaces implements ServiceViews {
     if (creator === undefined)
       throw statusError.internal(`LogicalCluster ${cluster}|cluster had no createdBy recorded`);
     return { ...granted, actAs: creator, isOpen: true };
+  }
+
+  async #typeOf(cluster: ClusterName, name: string): Promise<JsonObject | undefined> {
+    const { replicas } = this.#options.dependencies;
+    if (replicas === undefined || replicas.shardOf(cluster) === undefined)
+      return this.#read(keyOf(workspaceTypes, cluster, name));
+    const entry = await replicas.get(workspaceTypes, cluster, name);
+    return entry && decodeObject(entry);
   }
 
   async #read(key: ReturnType<typeof keyOf>): Promise<JsonObject | undefined> {

@@ -5,6 +5,7 @@ import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { mutableMember, setDefault } from "../../mutable-members.ts";
 import type { Draft } from "../../strategy.ts";
 import { setTemplateDefaults } from "../core/pod-defaults.ts";
+import { ownTemplateWarnings } from "../core/pod-warnings.ts";
 import type { NativeKind } from "../native-kind.ts";
 import {
   countOrPercent,
@@ -55,6 +56,7 @@ export const deployments: NativeKind = {
       ...progressErrors(spec),
     ];
   },
+  objectWarnings: (object, old) => ownTemplateWarnings(object, old, { isNamePart: true }),
   validateUpdate: (updated, old) => immutableErrors(updated, old, "selector"),
   prepareUpdated: countAnnotations,
   validateStatus: (updated) =>
@@ -182,6 +184,7 @@ export const replicaSets: NativeKind = {
       ...selectedTemplateErrors(spec, templateOwner),
     ];
   },
+  objectWarnings: (object, old) => ownTemplateWarnings(object, old, { isNamePart: true }),
   validateUpdate: (updated, old) => immutableErrors(updated, old, "selector"),
   validateStatus: (updated) =>
     replicaStatusErrors(

@@ -9,9 +9,11 @@ import {
   mutableMemberIfPresent,
   setDefault,
 } from "../../mutable-members.ts";
+import { claimSpecWarnings } from "../core/amount-warnings.ts";
 import { claimSpecErrors } from "../core/claim-rules.ts";
 import { setClaimDefaults } from "../core/persistentvolumes.ts";
 import { setTemplateDefaults } from "../core/pod-defaults.ts";
+import { ownTemplateWarnings, templateWarnings } from "../core/pod-warnings.ts";
 import type { NativeKind } from "../native-kind.ts";
 import {
   countOrPercent,
@@ -78,6 +80,7 @@ export const statefulSets: NativeKind = {
     draft["status"] = { replicas: 0, availableReplicas: 0 };
   },
   validate: (object, old) => statefulSetErrors(object, old !== undefined),
+  objectWarnings: statefulSetWarnings,
   validateUpdate(updated, old) {
     const fixed = (object: JsonObject) => {
       const rest = { ...objectIn(object, "spec") } as { [name: string]: JsonObject[string] };
@@ -97,6 +100,30 @@ export const statefulSets: NativeKind = {
     ]),
   subresources: [["scale", scaleEndpoint]],
 };
+
+function statefulSetWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const spec = objectIn(object, "spec");
+  const claims = listIn(spec["volumeClaimTemplates"]) as readonly JsonObject[];
+  return [
+    ...ownTemplateWarnings(object, old, { isNamePart: false }),
+    ...claims.flatMap((claim, index) => {
+      const at = `spec.volumeClaimTemplates[${index}]${old === undefined ? "" : ".Spec"}`;
+      return claimSpecWarnings(objectIn(claim, "spec"), at);
+    }),
+    ...(Number(spec["revisionHistoryLimit"] ?? 0) < 0
+      ? [
+          "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended",
+        ]
+      : []),
+  ];
+}
+
+function daemonSetWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const template = objectIn(objectIn(object, "spec"), "template");
+  const isSame =
+    old !== undefined && jsonEqual(template, objectIn(objectIn(old, "spec"), "template"));
+  return isSame ? [] : templateWarnings(template, "spec.template.");
+}
 
 /** What never changes is validated when it is new. */
 function statefulSetErrors(object: JsonObject, isOld: boolean): FieldError[] {
@@ -224,6 +251,7 @@ export const daemonSets: NativeKind = {
       [templateGeneration]: String(isSame ? count : count + 1),
     };
   },
+  objectWarnings: daemonSetWarnings,
   validate(object, old) {
     const spec = objectIn(object, "spec");
     const strategy = objectIn(spec, "updateStrategy");

@@ -30,9 +30,8 @@ export function failurePolicyErrors(spec: JsonObject, field: string): FieldError
   const at = `${field}.podFailurePolicy.rules`;
   const count = listIn(rules).length;
   const pod = objectIn(objectIn(spec, "template"), "spec");
-  const containers = [...listIn(pod["containers"]), ...listIn(pod["initContainers"])].map((one) =>
-    textIn(one as JsonObject, "name"),
-  );
+  const all = [...listIn(pod["containers"]), ...listIn(pod["initContainers"])];
+  const containers = new Set(all.map((one) => textIn(one as JsonObject, "name")));
   return [
     ...(count > failureRulesMax ? [fieldError.tooMany(at, count, failureRulesMax)] : []),
     ...itemErrors<JsonObject>(rules, at, (rule, place) => [
@@ -68,11 +67,11 @@ function oneRequirementErrors(rule: JsonObject, at: string): FieldError[] {
 function exitCodeErrors(
   requirement: JsonObject,
   at: string,
-  containers: readonly string[],
+  containers: ReadonlySet<string>,
 ): FieldError[] {
   const { containerName } = requirement;
   const errors = choiceErrors(requirement, "operator", ["In", "NotIn"], at);
-  if (containerName !== undefined && !containers.includes(String(containerName)))
+  if (containerName !== undefined && !containers.has(String(containerName)))
     errors.push(
       fieldError.invalid(
         `${at}.containerName`,

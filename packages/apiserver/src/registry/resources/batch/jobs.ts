@@ -13,6 +13,7 @@ import type { Draft } from "../../strategy.ts";
 import { matchesSelector, noSelectorMatch } from "../apps/selector-rules.ts";
 import { setTemplateDefaults } from "../core/pod-defaults.ts";
 import { templateErrors } from "../core/pod-rules.ts";
+import { hasNewGeneration, podNameWarnings, templateWarnings } from "../core/pod-warnings.ts";
 import { labelSelectorErrors } from "../label-selector-errors.ts";
 import type { NativeKind } from "../native-kind.ts";
 import { immutableErrors, nameErrorsAt, negativeErrors, oneOf } from "../rules.ts";
@@ -40,6 +41,11 @@ export const jobs: NativeKind = {
     const spec = objectIn(object, "spec");
     return [...jobSpecErrors(spec, "spec"), ...ownSelectorErrors(spec)];
   },
+  objectWarnings(object, old) {
+    if (!hasNewGeneration(object, old)) return [];
+    const names = old === undefined ? podNameWarnings(object) : [];
+    return [...names, ...jobSpecWarnings(objectIn(object, "spec"), "spec")];
+  },
   validateUpdate: (updated, old) => [
     ...completionsErrors(objectIn(updated, "spec"), objectIn(old, "spec")),
     ...immutableErrors(updated, old, "selector"),
@@ -62,19 +68,46 @@ export const jobs: NativeKind = {
   },
 };
 
+const [trackedCompletionsMax, trackedWorkersMax] = [100_000, 10_000];
+
+function jobSpecWarnings(spec: JsonObject, at: string): string[] {
+  const { completionMode, completions = 0, parallelism = 0 } = spec;
+  const isUntracked =
+    completionMode === "Indexed" &&
+    Number(completions) > trackedCompletionsMax &&
+    Number(parallelism) > trackedWorkersMax;
+  const text =
+    "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
+  return [
+    ...(isUntracked ? [`${at}: ${text}`] : []),
+    ...templateWarnings(objectIn(spec, "template"), `${at}.template.`),
+  ];
+}
+
+function cronJobWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const spec = objectIn(object, "spec");
+  const jobSpec = objectIn(objectIn(spec, "jobTemplate"), "spec");
+  const text =
+    "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details";
+  return [
+    ...(old === undefined ? podNameWarnings(object) : []),
+    ...(hasNewGeneration(object, old) ? jobSpecWarnings(jobSpec, "spec.jobTemplate.spec") : []),
+    ...(old !== undefined && textIn(spec, "schedule").includes("TZ") ? [text] : []),
+  ];
+}
+
 /** A selector that was not generated must match the template. */
 function ownSelectorErrors(spec: JsonObject): FieldError[] {
   const { selector } = spec;
-  if (selector === undefined) return [fieldError.required("spec.selector")];
-  const errors = labelSelectorErrors(selector, "spec.selector");
   const { labels } = objectIn(objectIn(spec, "template"), "metadata");
+  const place = "spec.template.metadata.labels";
+  const mismatch = fieldError.invalid(place, labels ?? null, noSelectorMatch);
+  if (selector === undefined) return [fieldError.required("spec.selector"), mismatch];
+  const errors = labelSelectorErrors(selector, "spec.selector");
   const isOwn = spec["manualSelector"] === true;
   return !isOwn || errors.length > 0 || matchesSelector(selector as JsonObject, labels)
     ? errors
-    : [
-        ...errors,
-        fieldError.invalid("spec.template.metadata.labels", labels ?? null, noSelectorMatch),
-      ];
+    : [...errors, mismatch];
 }
 
 const backoffLimitUnlimited = 2 ** 31 - 1;
@@ -212,6 +245,12 @@ function managerErrors(manager: JsonValue | undefined, at: string): FieldError[]
 /** A CronJob adds 11 characters to the names of its Jobs. */
 const cronNameMax = 52;
 
+function cronNameErrors(object: JsonObject): FieldError[] {
+  const name = textIn(objectIn(object, "metadata"), "name");
+  const detail = `must be no more than ${cronNameMax} characters`;
+  return name.length > cronNameMax ? [fieldError.invalid("metadata.name", name, detail)] : [];
+}
+
 export const cronJobs: NativeKind = {
   group: "batch",
   kind: "CronJob",
@@ -219,10 +258,6 @@ export const cronJobs: NativeKind = {
   shortNames: ["cj"],
   categories: ["all"],
   shape: cronJob,
-  nameErrors: (name, options) => [
-    ...dnsSubdomainErrors(name, options),
-    ...(name.length > cronNameMax ? [`must be no more than ${cronNameMax} characters`] : []),
-  ],
   setDefaults(draft) {
     const spec = mutableMember(draft, "spec");
     setDefault(spec, "concurrencyPolicy", "Allow");
@@ -234,7 +269,8 @@ export const cronJobs: NativeKind = {
     setConditionDefaults(mutableMember(template, "spec"));
     setTemplateDefaults(mutableMember(template, "spec"));
   },
-  validate(object) {
+  objectWarnings: cronJobWarnings,
+  validate(object, old) {
     const spec = objectIn(object, "spec");
     const template = objectIn(objectIn(spec, "jobTemplate"), "spec");
     return [
@@ -245,6 +281,7 @@ export const cronJobs: NativeKind = {
       ...jobSpecErrors(template, "spec.jobTemplate.spec"),
       ...generatedSelectorErrors(template, "spec.jobTemplate.spec"),
       ...negativeErrors(spec, ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"], "spec"),
+      ...(old === undefined ? cronNameErrors(object) : []),
     ];
   },
 };

@@ -56,16 +56,17 @@ function labelKeyErrors(term: JsonObject, at: string): FieldError[] {
       fieldError.invalid(`${path}[${index}]`, name, `exists in both matchLabelKeys and ${other}`),
     );
   const seen = new Set(Object.keys(objectIn(term, "labelSelector")["matchLabels"] ?? {}));
+  const lastIndexes = new Map(matched.map((key, index) => [key, index]));
   if (isJsonObject(labelSelector))
     for (const requirement of listIn(labelSelector["matchExpressions"]) as readonly JsonObject[]) {
       const key = textIn(requirement, "key");
-      const index = matched.lastIndexOf(key);
-      if (index >= 0 && seen.has(key)) twice(index, key, "labelSelector", at);
+      const index = lastIndexes.get(key);
+      if (index !== undefined && seen.has(key)) twice(index, key, "labelSelector", at);
       seen.add(key);
     }
+  const mismatched = new Set(others);
   for (const [index, key] of matched.entries())
-    if (others.includes(key))
-      twice(index, String(key), "mismatchLabelKeys", `${at}.matchLabelKeys`);
+    if (mismatched.has(key)) twice(index, String(key), "mismatchLabelKeys", `${at}.matchLabelKeys`);
   return errors;
 }
 
@@ -165,6 +166,7 @@ const policies = ["Honor", "Ignore"];
 
 export function spreadErrors(constraints: JsonValue | undefined, field: string): FieldError[] {
   const all = listIn(constraints) as readonly JsonObject[];
+  const lastIndexes = new Map(all.map((constraint, index) => [keyOf(constraint), index]));
   return itemErrors<JsonObject>(constraints, field, (constraint, at, index) => {
     const errors: FieldError[] = [];
     const skew = Number(constraint["maxSkew"] ?? 0);
@@ -174,9 +176,7 @@ export function spreadErrors(constraints: JsonValue | undefined, field: string):
     if (key === "") errors.push(fieldError.required(`${at}.topologyKey`, "can not be empty"));
     if (!reactions.includes(reaction))
       errors.push(fieldError.notSupported(`${at}.whenUnsatisfiable`, reaction, reactions));
-    const isSame = (one: JsonObject) =>
-      textIn(one, "topologyKey") === key && whenOf(one) === reaction;
-    if (all.slice(index + 1).some(isSame))
+    if (lastIndexes.get(keyOf(constraint)) !== index)
       errors.push(
         fieldError.duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${key}, ${reaction}}`),
       );
@@ -192,6 +192,11 @@ export function spreadErrors(constraints: JsonValue | undefined, field: string):
       ...labelSelectorErrors(constraint["labelSelector"], `${at}.labelSelector`),
     ];
   });
+}
+
+/** Two constraints with the same key contradict each other. */
+function keyOf(constraint: JsonObject): string {
+  return JSON.stringify([textIn(constraint, "topologyKey"), whenOf(constraint)]);
 }
 
 function whenOf(constraint: JsonObject): string {

@@ -13,7 +13,7 @@ import {
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
 import { environmentErrors, environmentSourceErrors } from "./environment-rules.ts";
 import { deviceErrors, mountErrors, type Volumes } from "./mount-rules.ts";
-import { resourceErrors } from "./resource-rules.ts";
+import { type ClaimNames, resourceErrors } from "./resource-rules.ts";
 import { containerSecurityErrors } from "./security-rules.ts";
 
 /** What of a Pod the rules of its containers look at. */
@@ -21,7 +21,7 @@ export interface ContainerScope {
   readonly spec: JsonObject;
   readonly volumes: Volumes;
   /** The names of its claims of devices. */
-  readonly claims: ReadonlySet<string>;
+  readonly claims: ClaimNames;
   /** The names of the containers so far. */
   readonly names: Set<string>;
 }

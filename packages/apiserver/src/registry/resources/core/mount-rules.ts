@@ -14,6 +14,7 @@ const recursions = ["Disabled", "Enabled", "IfPossible"];
 export function mountErrors(container: JsonObject, at: string, volumes: Volumes): FieldError[] {
   const field = `${at}.volumeMounts`;
   const devices = valuesOf(container, "volumeDevices", "devicePath");
+  const devicePaths = new Set(devices.values());
   const paths = new Set<string>();
   return itemErrors<JsonObject>(container["volumeMounts"], field, (mount, place) => {
     const [name, path] = [textIn(mount, "name"), textIn(mount, "mountPath")];
@@ -28,8 +29,7 @@ export function mountErrors(container: JsonObject, at: string, volumes: Volumes)
       errors.push(
         fieldError.invalid(`${place}.name`, name, "must not already exist in volumeDevices"),
       );
-    if ([...devices.values()].includes(path))
-      invalidPath("must not already exist as a path in volumeDevices");
+    if (devicePaths.has(path)) invalidPath("must not already exist as a path in volumeDevices");
     // Kubernetes reports the fields of all mounts under one path.
     return [
       ...errors,
@@ -88,6 +88,7 @@ function recursionErrors(mount: JsonObject, at: string): FieldError[] {
 
 export function deviceErrors(container: JsonObject, at: string, volumes: Volumes): FieldError[] {
   const mounts = valuesOf(container, "volumeMounts", "mountPath");
+  const mountPaths = new Set(mounts.values());
   const [names, paths] = [new Set<string>(), new Set<string>()];
   return itemErrors<JsonObject>(container["volumeDevices"], `${at}.volumeDevices`, (device, at) => {
     const [name, path] = [textIn(device, "name"), textIn(device, "devicePath")];
@@ -111,7 +112,7 @@ export function deviceErrors(container: JsonObject, at: string, volumes: Volumes
       invalid("devicePath", path, "can not contain backsteps ('..')");
     else paths.add(path);
     if (mounts.has(name)) invalid("name", name, "must not already exist in volumeMounts");
-    if ([...mounts.values()].includes(path))
+    if (mountPaths.has(path))
       invalid("devicePath", path, "must not already exist as a path in volumeMounts");
     if (name !== "") names.add(name);
     return errors;

@@ -34,6 +34,22 @@ export function volumeSpecErrors(spec: JsonObject, field: string): FieldError[] 
   ];
 }
 
+const mountAnnotation = "volume.beta.kubernetes.io/mount-options";
+/** Sources whose volumes take the options of that annotation. */
+const mountedSources = [
+  ...["gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi"],
+  ...["cinder", "cephfs", "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk"],
+];
+
+export function mountOptionErrors(object: JsonObject): FieldError[] {
+  const annotations = objectIn(objectIn(object, "metadata"), "annotations");
+  const spec = objectIn(object, "spec");
+  if (annotations[mountAnnotation] === undefined) return [];
+  if (mountedSources.some((source) => spec[source] !== undefined)) return [];
+  const detail = "may not specify mount options for this volume type";
+  return [fieldError.forbidden(`metadata.annotations.${mountAnnotation}`, detail)];
+}
+
 /** Only drivers know attributes. */
 function attributesErrors(spec: JsonObject, field: string): FieldError[] {
   const name = spec["volumeAttributesClassName"];

@@ -6,7 +6,12 @@ import type { Draft } from "../../strategy.ts";
 import type { NativeKind } from "../native-kind.ts";
 import { objectIn } from "../standard.ts";
 import { claimSpecErrors, claimUpdateErrors } from "./claim-rules.ts";
-import { volumeSpecErrors, volumeUpdateErrors } from "./persistent-volume-rules.ts";
+import { claimWarnings, persistentVolumeWarnings } from "./claim-warnings.ts";
+import {
+  mountOptionErrors,
+  volumeSpecErrors,
+  volumeUpdateErrors,
+} from "./persistent-volume-rules.ts";
 import { setSourceDefaults } from "./pod-defaults.ts";
 
 /** The defaults of a claim, and of a template of claims. */
@@ -55,6 +60,7 @@ export const persistentVolumeClaims: NativeKind = {
   },
   validate: (object) => claimSpecErrors(objectIn(object, "spec"), "spec"),
   validateUpdate: claimUpdateErrors,
+  objectWarnings: claimWarnings,
   strategy: { returnsDeletedObject: true },
 };
 
@@ -75,7 +81,11 @@ export const persistentVolumes: NativeKind = {
   prepareNew(draft) {
     draft["status"] = { phase: "Pending" };
   },
-  validate: (object) => volumeSpecErrors(objectIn(object, "spec"), "spec"),
+  validate: (object) => [
+    ...volumeSpecErrors(objectIn(object, "spec"), "spec"),
+    ...mountOptionErrors(object),
+  ],
   validateUpdate: volumeUpdateErrors,
+  objectWarnings: persistentVolumeWarnings,
   strategy: { returnsDeletedObject: true },
 };

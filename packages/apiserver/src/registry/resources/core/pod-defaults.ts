@@ -140,6 +140,7 @@ function setVolumeDefaults(volume: Draft): void {
     setDefault(image, "pullPolicy", pullPolicyOf(String(image["reference"] ?? "")));
   const claim = mutableMemberIfPresent(volume, "ephemeral");
   const template = claim && mutableMemberIfPresent(claim, "volumeClaimTemplate");
+  if (template !== undefined) setDefault(template, "metadata", {});
   const claimed = template && mutableMemberIfPresent(template, "spec");
   if (claimed !== undefined) claimed["volumeMode"] ??= "Filesystem";
   setDownwardDefaults(volume);

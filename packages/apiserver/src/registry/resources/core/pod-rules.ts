@@ -22,8 +22,9 @@ import {
 } from "./container-rules.ts";
 import { dnsErrors } from "./dns-rules.ts";
 import { fileVolumeErrors } from "./environment-rules.ts";
+import { podAnnotationErrors, profileMatchErrors } from "./pod-annotation-rules.ts";
 import { tokenAccountErrors } from "./projected-rules.ts";
-import { podResourceErrors, resourceErrors } from "./resource-rules.ts";
+import { ClaimNames, podResourceErrors, resourceErrors } from "./resource-rules.ts";
 import { podSecurityErrors } from "./security-rules.ts";
 import { volumeErrors } from "./volume-rules.ts";
 
@@ -39,13 +40,13 @@ export function templateErrors(
 ): FieldError[] {
   const metadata = objectIn(template, "metadata");
   const spec = objectIn(template, "spec");
+  const annotations = objectIn(metadata, "annotations");
   return [
     ...labelErrors(objectIn(metadata, "labels") as Record<string, string>, `${field}.labels`),
-    ...annotationErrors(
-      objectIn(metadata, "annotations") as Record<string, string>,
-      `${field}.annotations`,
-    ),
+    ...annotationErrors(annotations as Record<string, string>, `${field}.annotations`),
+    ...podAnnotationErrors(annotations, spec, `${field}.annotations`),
     ...specErrors(withClaims(spec, claims), `${field}.spec`, false),
+    ...profileMatchErrors(annotations, spec, `${field}.spec`),
     ...(listIn(spec["ephemeralContainers"]).length === 0
       ? []
       : [
@@ -59,8 +60,9 @@ export function templateErrors(
 
 function withClaims(spec: JsonObject, claims: readonly string[]): JsonObject {
   if (claims.length === 0) return spec;
+  const names = new Set(claims);
   const others = (listIn(spec["volumes"]) as readonly JsonObject[]).filter(
-    (volume) => !claims.includes(textIn(volume, "name")),
+    (volume) => !names.has(textIn(volume, "name")),
   );
   const claimed = claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
   return { ...spec, volumes: [...claimed, ...others] };
@@ -83,7 +85,7 @@ export function podSpecErrors(spec: JsonObject, field: string): FieldError[] {
 
 function specErrors(spec: JsonObject, field: string, isPod: boolean): FieldError[] {
   const { volumes, errors } = volumeErrors(spec["volumes"], `${field}.volumes`, isPod);
-  const claims = new Set<string>();
+  const claims = new ClaimNames();
   errors.push(
     ...itemErrors<JsonObject>(spec["resourceClaims"], `${field}.resourceClaims`, (claim, at) =>
       claimErrors(claim, at, claims),
@@ -112,10 +114,11 @@ function specErrors(spec: JsonObject, field: string, isPod: boolean): FieldError
     ...hostErrors(spec, field),
     ...memberErrors(spec, field),
   );
+  const all = allVolumes(spec);
   for (const member of ["initContainers", "containers"])
     errors.push(
       ...itemErrors<JsonObject>(spec[member], `${field}.${member}`, (container, at) =>
-        fileVolumeErrors(container, at, allVolumes(spec)),
+        fileVolumeErrors(container, at, all),
       ),
     );
   return errors;
@@ -161,7 +164,7 @@ function groupErrors({ podGroupName }: JsonObject, at: string): FieldError[] {
     : nameErrorsAt(String(podGroupName), at, dnsSubdomainErrors);
 }
 
-function claimErrors(claim: JsonObject, at: string, names: Set<string>): FieldError[] {
+function claimErrors(claim: JsonObject, at: string, names: ClaimNames): FieldError[] {
   const name = textIn(claim, "name");
   const errors = names.has(name)
     ? [fieldError.duplicate(`${at}.name`, name)]

@@ -1,5 +1,5 @@
 /** Pods: their defaults, their rules, and what of a running Pod may change. */
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { pod } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { mutableItems, mutableMember } from "../../mutable-members.ts";
@@ -7,8 +7,14 @@ import type { Draft, SubresourceStrategy } from "../../strategy.ts";
 import type { NativeKind } from "../native-kind.ts";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
 import { tolerationErrors } from "./affinity-rules.ts";
+import {
+  podAnnotationErrors,
+  profileMatchErrors,
+  setAppArmorOfAnnotations,
+} from "./pod-annotation-rules.ts";
 import { setPodDefaults } from "./pod-defaults.ts";
 import { ephemeralContainerErrors, podSpecErrors } from "./pod-rules.ts";
+import { podWarnings } from "./pod-warnings.ts";
 import { qosClassOf } from "./qos-class.ts";
 
 export const pods: NativeKind = {
@@ -20,6 +26,7 @@ export const pods: NativeKind = {
   shape: pod,
   setDefaults: (draft) => setPodDefaults(mutableMember(draft, "spec")),
   prepareNew(draft) {
+    setAppArmorOfAnnotations(draft);
     draft["status"] = { phase: "Pending", qosClass: qosClassOf(draft["spec"] as JsonObject) };
   },
   completeStatus(status, old) {
@@ -33,7 +40,16 @@ export const pods: NativeKind = {
     if (ownerReferences === undefined) delete metadata["ownerReferences"];
     else metadata["ownerReferences"] = ownerReferences;
   },
-  validate: (object) => podSpecErrors(objectIn(object, "spec"), "spec"),
+  validate(object, old) {
+    const spec = objectIn(object, "spec");
+    const annotations = objectIn(objectIn(object, "metadata"), "annotations");
+    return [
+      ...podAnnotationErrors(annotations, spec, "metadata.annotations"),
+      ...podSpecErrors(spec, "spec"),
+      ...(old === undefined ? profileMatchErrors(annotations, spec, "spec") : []),
+    ];
+  },
+  objectWarnings: podWarnings,
   // Where a cluster runs the Pod, its ephemeral containers are known here by an update.
   validateUpdate: (updated, old) => podUpdateErrors(updated, old, ["ephemeralContainers"]),
   strategy: {
@@ -83,9 +99,10 @@ export function ephemeralContainersEndpoint(
         listIn(objectIn(one, "spec")["ephemeralContainers"]).filter(isJsonObject),
       ) as [JsonObject[], JsonObject[]];
       const errors = ephemeralContainerErrors(objectIn(updated, "spec"), field);
+      const byName = new Map(now.toReversed().map((one) => [textIn(one, "name"), one]));
       for (const one of before) {
-        const same = now.find((other) => other["name"] === one["name"]);
         const name = textIn(one, "name");
+        const same = byName.get(name);
         if (same === undefined)
           errors.push(
             fieldError.forbidden(
@@ -154,13 +171,15 @@ function deadlineChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
 
 const deadlineMax = 2 ** 31 - 1;
 
+/** All members of a toleration but its tolerationSeconds. */
+const timelessMembers = ["key", "operator", "value", "effect"];
+
 function tolerationChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   const at = "spec.tolerations";
-  const timeless = (one: unknown) => ({ ...(one as JsonObject), tolerationSeconds: null });
-  const now = listIn(spec["tolerations"]).map(timeless);
-  const isKept = listIn(old["tolerations"]).every((one) =>
-    now.some((other) => jsonEqual(other, timeless(one))),
-  );
+  const timeless = (one: JsonValue) =>
+    JSON.stringify(timelessMembers.map((member) => textIn(one as JsonObject, member)));
+  const now = new Set(listIn(spec["tolerations"]).map(timeless));
+  const isKept = listIn(old["tolerations"]).every((one) => now.has(timeless(one)));
   const detail = "existing toleration can not be modified except its tolerationSeconds";
   return isKept ? tolerationErrors(spec["tolerations"], at) : [fieldError.forbidden(at, detail)];
 }

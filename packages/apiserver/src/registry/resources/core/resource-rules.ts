@@ -73,11 +73,33 @@ function amountErrors(name: string, amount: JsonValue, at: string): FieldError[]
   ];
 }
 
+/** The names of a Pod's claims of devices. */
+export class ClaimNames {
+  readonly #names = new Set<string>();
+  #listed: string | undefined;
+
+  add(name: string): void {
+    this.#names.add(name);
+    this.#listed = undefined;
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  /** The end of a message; each container may have errors that show it. */
+  get listed(): string {
+    this.#listed ??=
+      this.#names.size === 0 ? " which is empty" : `: ${[...this.#names].sort().join(", ")}`;
+    return this.#listed;
+  }
+}
+
 /** `claims` are the names of the Pod's claims; undefined for a Pod itself, which has none here. */
 export function resourceErrors(
   resources: JsonObject,
   field: string,
-  claims?: ReadonlySet<string>,
+  claims?: ClaimNames,
   nameErrors = containerResourceNameErrors,
 ): FieldError[] {
   const errors: FieldError[] = [];
@@ -103,7 +125,7 @@ export function resourceErrors(
   const isHuge = given.some((name) => name.startsWith("hugepages-"));
   if (isHuge && !given.some((name) => name === "cpu" || name === "memory"))
     errors.push(fieldError.forbidden(field, "HugePages require cpu or memory"));
-  return [...errors, ...claimErrors(resources, `${field}.claims`, claims ?? new Set())];
+  return [...errors, ...claimErrors(resources, `${field}.claims`, claims ?? new ClaimNames())];
 }
 
 function overLimitErrors(name: string, amount: string, limit: string, at: string): FieldError[] {
@@ -116,27 +138,25 @@ function overLimitErrors(name: string, amount: string, limit: string, at: string
     : [];
 }
 
-function claimErrors(
-  resources: JsonObject,
-  field: string,
-  claims: ReadonlySet<string>,
-): FieldError[] {
+function claimErrors(resources: JsonObject, field: string, claims: ClaimNames): FieldError[] {
   const used = new Set<string>();
+  /** The names of claims of which single requests are used. */
+  const usedInPart = new Set<string>();
   return itemErrors<JsonObject>(resources["claims"], field, (claim, at) => {
     const [name, request] = [textIn(claim, "name"), textIn(claim, "request")];
     const key = request === "" ? name : `${name}/${request}`;
     const errors: FieldError[] = [];
-    const overlaps = [...used].some((one) => one.startsWith(`${name}/`));
+    const overlaps = usedInPart.has(name);
     if (name === "") errors.push(fieldError.required(at));
     else if (used.has(name)) errors.push(fieldError.duplicate(at, name));
     else {
       if (request !== "") errors.push(...nameErrorsAt(request, `${at}.request`, dnsLabelErrors));
       if (used.has(key) || (request === "" && overlaps)) errors.push(fieldError.duplicate(at, key));
       used.add(key);
+      if (request !== "") usedInPart.add(name);
     }
     if (claims.has(name)) return errors;
-    const names = claims.size === 0 ? " which is empty" : `: ${[...claims].sort().join(", ")}`;
-    const detail = `must be one of the names in pod.spec.resourceClaims${names}`;
+    const detail = `must be one of the names in pod.spec.resourceClaims${claims.listed}`;
     return name === "" ? errors : [...errors, fieldError.notFound(at, name, detail)];
   });
 }

@@ -6,7 +6,7 @@ import { endpoints as endpointsShape, service } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { mutableItems, mutableMember, setDefault } from "../../mutable-members.ts";
 import type { Draft } from "../../strategy.ts";
-import { endpointAddressErrors, ipAddressErrors } from "../address-rules.ts";
+import { endpointAddressErrors, ipAddressErrors, withoutOldSpellings } from "../address-rules.ts";
 import type { NativeKind } from "../native-kind.ts";
 import {
   appProtocolErrors,
@@ -18,6 +18,7 @@ import {
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
 import { externalAddressErrors, trafficErrors } from "./service-traffic-rules.ts";
 import { dropFieldsOfOldType } from "./service-type-change.ts";
+import { endpointsWarnings, serviceWarnings } from "./service-warnings.ts";
 
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const affinitySecondsDefault = 10_800;
@@ -40,8 +41,12 @@ export const services: NativeKind = {
     draft["status"] = { loadBalancer: {} };
   },
   prepareUpdated: dropFieldsOfOldType,
-  validate: serviceErrors,
+  validate: (object, old) =>
+    old === undefined
+      ? serviceErrors(object)
+      : withoutOldSpellings(serviceErrors(object), () => serviceErrors(old)),
   validateUpdate: addressErrors,
+  objectWarnings: serviceWarnings,
   strategy: {
     allowsCreateOnUpdate: true,
     returnsDeletedObject: true,
@@ -90,6 +95,17 @@ function addressErrors(updated: JsonObject, old: JsonObject): FieldError[] {
   return [fieldError.invalid("spec.clusterIPs[0]", (address[0] ?? "") as string, message)];
 }
 
+const affinitySecondsMax = 86_400;
+
+function affinityErrors(spec: JsonObject): FieldError[] {
+  const { timeoutSeconds } = objectIn(objectIn(spec, "sessionAffinityConfig"), "clientIP");
+  if (spec["sessionAffinity"] !== "ClientIP" || timeoutSeconds === undefined) return [];
+  const isGood = Number(timeoutSeconds) > 0 && Number(timeoutSeconds) <= affinitySecondsMax;
+  const at = "spec.sessionAffinityConfig.clientIP.timeoutSeconds";
+  const detail = `must be greater than 0 and less than ${affinitySecondsMax}`;
+  return isGood ? [] : [fieldError.invalid(at, timeoutSeconds, detail)];
+}
+
 function serviceErrors(object: JsonObject): FieldError[] {
   const spec = objectIn(object, "spec");
   const type = textIn(spec, "type");
@@ -98,6 +114,7 @@ function serviceErrors(object: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   if (ports.length === 0 && !isHeadless && type !== "ExternalName")
     errors.push(fieldError.required("spec.ports"));
+  errors.push(...affinityErrors(spec));
   if (type === "LoadBalancer" && isHeadless)
     errors.push(
       fieldError.invalid(
@@ -172,6 +189,7 @@ export const endpoints: NativeKind = {
       for (const port of mutableItems(subset, "ports")) setDefault(port, "protocol", "TCP");
   },
   warnings: ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"],
+  objectWarnings: endpointsWarnings,
   validate: (object, old) =>
     old !== undefined && jsonEqual(object["subsets"] ?? null, old["subsets"] ?? null)
       ? []

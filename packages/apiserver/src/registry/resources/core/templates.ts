@@ -17,6 +17,7 @@ import {
 import { limitRangeErrors } from "./limit-range-rules.ts";
 import { setTemplateDefaults } from "./pod-defaults.ts";
 import { templateErrors } from "./pod-rules.ts";
+import { hasNewGeneration, ownTemplateWarnings, templateWarnings } from "./pod-warnings.ts";
 
 export const limitRanges: NativeKind = {
   group: "",
@@ -57,6 +58,10 @@ export const podTemplates: NativeKind = {
     mutableMember(draft, "metadata")["generation"] = 1;
   },
   validate: (object) => templateErrors(objectIn(object, "template"), "template"),
+  objectWarnings: (object, old) =>
+    hasNewGeneration(object, old)
+      ? templateWarnings(objectIn(object, "template"), "template.")
+      : [],
   strategy: { returnsDeletedObject: true },
 };
 
@@ -82,6 +87,7 @@ export const replicationControllers: NativeKind = {
     draft["status"] = { replicas: 0 };
   },
   validate: controllerErrors,
+  objectWarnings: (object, old) => ownTemplateWarnings(object, old, { isNamePart: true }),
   subresources: [["scale", plainScaleEndpoint]],
   strategy: {
     selectableFields: new Map([

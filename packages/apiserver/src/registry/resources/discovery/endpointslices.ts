@@ -4,7 +4,13 @@ import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors } from "@kcp-ts/ma
 import { endpointSlice } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { mutableItems, mutableMember } from "../../mutable-members.ts";
-import { endpointAddressErrors, ipAddressErrors, ipVersionOf } from "../address-rules.ts";
+import {
+  canonicalAddressErrors,
+  endpointAddressErrors,
+  ipAddressErrors,
+  ipVersionOf,
+} from "../address-rules.ts";
+import { endpointSliceWarnings } from "../core/service-warnings.ts";
 import type { NativeKind } from "../native-kind.ts";
 import { appProtocolErrors, fixedMemberErrors, nameErrorsAt, oneOf } from "../rules.ts";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
@@ -32,7 +38,7 @@ export const endpointSlices: NativeKind = {
       if (listIn(draft[member]).length === 0) draft[member] = null;
   },
   prepareUpdated(draft, old) {
-    // Whoever watches slices looks at their labels, too: a change of them alone counts as well.
+    // Watchers of slices read their labels, too: a change of them alone counts as well.
     const [now, before] = [contentOf(draft), contentOf(old)];
     if (!jsonEqual(now.content, before.content) || jsonEqual(now.labels, before.labels)) return;
     const metadata = mutableMember(draft, "metadata");
@@ -46,6 +52,7 @@ export const endpointSlices: NativeKind = {
       : endpointErrors(object)),
   ],
   validateUpdate: (updated, old) => fixedMemberErrors(updated, old, "addressType"),
+  objectWarnings: endpointSliceWarnings,
 };
 
 function contentOf({ metadata, ...content }: JsonObject) {
@@ -117,7 +124,8 @@ function hintErrors(hints: JsonObject, at: string): FieldError[] {
 function addressErrors(address: string, type: string, field: string): FieldError[] {
   if (type === "FQDN") return nameErrorsAt(address, field, dnsSubdomainErrors);
   if (type !== "IPv4" && type !== "IPv6") return [];
-  const malformed = ipAddressErrors(address, field);
+  const malformed =
+    type === "IPv6" ? canonicalAddressErrors(address, field) : ipAddressErrors(address, field);
   if (malformed.length > 0) return malformed;
   const isOfFamily = ipVersionOf(address) === (type === "IPv4" ? 4 : 6);
   const list = field.replace(/\[\d+\]$/, "");

@@ -7,6 +7,8 @@ import {
   serviceCIDR,
 } from "@kcp-ts/machinery/shape";
 import { mutableItems, mutableMember, setDefault } from "../../mutable-members.ts";
+import { withoutOldSpellings } from "../address-rules.ts";
+import { networkPolicyWarnings } from "../core/service-warnings.ts";
 import { type NativeKind, restoreAllMetadata } from "../native-kind.ts";
 import { immutableErrors } from "../rules.ts";
 import { listIn, objectIn } from "../standard.ts";
@@ -30,7 +32,9 @@ export const ingresses: NativeKind = {
   },
   validate: ingressErrors,
   strategy: {
-    warnings: (object) =>
+    warnings: (object, old) =>
+      old !== undefined ||
+      objectIn(object, "spec")["ingressClassName"] !== undefined ||
       objectIn(objectIn(object, "metadata"), "annotations")[classAnnotation] === undefined
         ? []
         : [
@@ -61,6 +65,7 @@ export const networkPolicies: NativeKind = {
   resource: "networkpolicies",
   shortNames: ["netpol"],
   hasStatus: false,
+  objectWarnings: networkPolicyWarnings,
   shape: networkPolicy,
   setDefaults(draft) {
     const spec = mutableMember(draft, "spec");
@@ -71,7 +76,10 @@ export const networkPolicies: NativeKind = {
       for (const rule of mutableItems(spec, member))
         for (const port of mutableItems(rule, "ports")) port["protocol"] ??= "TCP";
   },
-  validate: networkPolicyErrors,
+  validate: (object, old) =>
+    old === undefined
+      ? networkPolicyErrors(object)
+      : withoutOldSpellings(networkPolicyErrors(object), () => networkPolicyErrors(old)),
 };
 
 export const serviceCidrs: NativeKind = {

@@ -83,10 +83,12 @@ function ipBlockErrors(block: JsonObject, field: string): FieldError[] {
   const cidr = textIn(block, "cidr");
   if (cidr === "") return [fieldError.required(`${field}.cidr`)];
   const whole = parseBlock(cidr);
-  if (whole === undefined) return blockErrors(cidr, `${field}.cidr`);
+  const malformed = blockErrors(cidr, `${field}.cidr`);
+  if (whole === undefined || malformed.length > 0) return malformed;
   return itemErrors<string>(block["except"], `${field}.except`, (text, at) => {
     const part = parseBlock(text);
-    if (part === undefined) return blockErrors(text, at);
+    const bad = blockErrors(text, at);
+    if (part === undefined || bad.length > 0) return bad;
     const detail = "must be a strict subset of `cidr`";
     return isStrictPart(part, whole) ? [] : [fieldError.invalid(at, text, detail)];
   });

@@ -5,6 +5,7 @@ import { dnsLabelErrors } from "@kcp-ts/machinery/names";
 import { priorityClass, runtimeClass } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { tolerationErrors } from "../core/affinity-rules.ts";
+import { nodeSelectorWarnings } from "../core/node-label-warnings.ts";
 import { resourceErrors } from "../core/resource-rules.ts";
 import type { NativeKind } from "../native-kind.ts";
 import { fixedMemberErrors, nameErrorsAt, oneOfIfSet } from "../rules.ts";
@@ -80,6 +81,11 @@ export const runtimeClasses: NativeKind = {
   hasGeneration: false,
   shape: runtimeClass,
   validate: runtimeClassErrors,
+  objectWarnings: (object) =>
+    nodeSelectorWarnings(
+      objectIn(object, "scheduling")["nodeSelector"],
+      () => "scheduling.nodeSelector",
+    ),
   validateUpdate: (updated, old) => fixedMemberErrors(updated, old, "handler"),
   strategy: { allowsUnconditionalUpdate: false, allowsCreateOnUpdate: true },
 };

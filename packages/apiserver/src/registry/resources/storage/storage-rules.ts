@@ -51,7 +51,7 @@ function parameterErrors(object: JsonObject): FieldError[] {
 }
 
 function topologyErrors(topologies: JsonValue | undefined): FieldError[] {
-  const seen: Map<string, readonly JsonValue[]>[] = [];
+  const seen = new Set<string>();
   return itemErrors<JsonObject>(topologies, "allowedTopologies", (term, at) => {
     const field = `${at}.matchLabelExpressions`;
     const values = new Map<string, readonly JsonValue[]>();
@@ -68,9 +68,9 @@ function topologyErrors(topologies: JsonValue | undefined): FieldError[] {
       values.set(key, listed.toSorted());
       return found;
     });
-    if (seen.some((other) => jsonEqual([...other], [...values])))
-      errors.push(fieldError.duplicate(field, ""));
-    seen.push(values);
+    const text = JSON.stringify([...values]);
+    if (seen.has(text)) errors.push(fieldError.duplicate(field, ""));
+    seen.add(text);
     return errors;
   });
 }
@@ -131,11 +131,12 @@ export function driverErrors(object: JsonObject): FieldError[] {
 
 const lifecycleModes = ["Persistent", "Ephemeral"];
 
-export function driverWarnings(object: JsonObject): string[] {
+export function driverWarnings(object: JsonObject, old?: JsonObject): string[] {
   const spec = objectIn(object, "spec");
-  const isUnclear =
-    listIn(spec["tokenRequests"]).length > 0 && spec["serviceAccountTokenInSecrets"] === undefined;
-  return isUnclear
+  const requests = listIn(spec["tokenRequests"]);
+  const before = old === undefined ? [] : listIn(objectIn(old, "spec")["tokenRequests"]);
+  const isUnclear = requests.length > 0 && spec["serviceAccountTokenInSecrets"] === undefined;
+  return isUnclear && !jsonEqual(requests, before)
     ? [
         "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes",
       ]

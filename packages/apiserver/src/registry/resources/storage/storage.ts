@@ -1,4 +1,5 @@
 /** StorageClasses and the kinds by which CSI drivers are known. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   csiDriver,
   csiNode,
@@ -8,9 +9,17 @@ import {
   volumeAttributesClass,
 } from "@kcp-ts/machinery/shape";
 import { mutableItems, mutableMember } from "../../mutable-members.ts";
+import { nodeLabelWarning, topologyWarnings } from "../core/node-label-warnings.ts";
 import type { NativeKind } from "../native-kind.ts";
 import { fixedMemberErrors } from "../rules.ts";
-import { createdAtCell, createdAtColumn, listIn, nameCell, nameColumn } from "../standard.ts";
+import {
+  createdAtCell,
+  createdAtColumn,
+  listIn,
+  nameCell,
+  nameColumn,
+  textIn,
+} from "../standard.ts";
 import {
   attachmentErrors,
   attributesClassErrors,
@@ -28,6 +37,16 @@ import {
 
 const common = { group: "storage.k8s.io", hasStatus: false, hasGeneration: false } as const;
 
+function storageClassWarnings({ allowedTopologies }: JsonObject): string[] {
+  return (listIn(allowedTopologies) as readonly JsonObject[]).flatMap((term, index) =>
+    (listIn(term["matchLabelExpressions"]) as readonly JsonObject[]).flatMap((one, place) => {
+      const at = `allowedTopologies[${index}].matchLabelExpressions[${place}].key`;
+      const warning = nodeLabelWarning(textIn(one, "key"));
+      return warning === undefined ? [] : [`${at}: ${warning}`];
+    }),
+  );
+}
+
 export const storageClasses: NativeKind = {
   ...common,
   kind: "StorageClass",
@@ -40,6 +59,7 @@ export const storageClasses: NativeKind = {
     draft["volumeBindingMode"] ??= "Immediate";
   },
   validate: storageClassErrors,
+  objectWarnings: storageClassWarnings,
   validateUpdate: storageClassUpdateErrors,
   strategy: { returnsDeletedObject: true },
 };
@@ -102,6 +122,7 @@ export const csiStorageCapacities: NativeKind = {
   resource: "csistoragecapacities",
   shape: csiStorageCapacity,
   validate: capacityErrors,
+  objectWarnings: (object) => topologyWarnings(object["nodeTopology"], "nodeTopology"),
   validateUpdate: capacityUpdateErrors,
   strategy: {
     ...conditional.strategy,
