@@ -227,12 +227,9 @@ export class ClusterMover {
     const isSwitched = routes.routeOf(cluster)?.shard === note.to;
     if (!isSwitched && running.cancel.signal.aborted) return await this.#cancel(cluster, note);
     if (!isSwitched) {
-      const began = this.#options.clock.monotonic();
       const isDone = await this.#copyAndSwitch(running, note);
       if (!isDone) return await this.#cancel(cluster, note);
-      this.#say(running, {
-        message: `switched after ${this.#options.clock.monotonic() - began} ms`,
-      });
+      this.#say(running, { message: undefined });
     }
     await this.#finish(running, note);
     return "Done";

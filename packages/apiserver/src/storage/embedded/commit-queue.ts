@@ -16,7 +16,7 @@ import { StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry, Write } from "../storage.ts";
-import { BatchBuilder, type MaintenanceWrite } from "./batch.ts";
+import { type Batch, BatchBuilder, type MaintenanceWrite } from "./batch.ts";
 import { decodeEntry } from "./entry-record.ts";
 import { newestKey } from "./layout.ts";
 import { closedError, type StoreState } from "./store-state.ts";
@@ -163,7 +163,8 @@ export class CommitQueue {
       this.#afterBatch();
       return;
     }
-    const batch = builder.finish(upkeep?.maintenance);
+    const batch = this.#finish(builder, [...accepted, ...refused], upkeep);
+    if (batch === undefined) return;
     this.#state.inFlight = batch;
     this.#writingSince = this.#clock.monotonic();
     try {
@@ -181,6 +182,22 @@ export class CommitQueue {
     if (this.#writes.length >= batchWritesWithoutDelay) void this.#flush();
     this.#acknowledge(accepted);
     this.#afterBatch();
+  }
+
+  /** The batch; undefined when its maintenance cannot be made: then nothing of it is written. */
+  #finish(
+    builder: BatchBuilder,
+    writes: readonly { readonly item: QueuedWrite }[],
+    upkeep: QueuedMaintenance | undefined,
+  ): Batch | undefined {
+    try {
+      return builder.finish(upkeep?.maintenance);
+    } catch (error) {
+      upkeep?.reject(error);
+      for (const { item } of writes) item.reject(this.#state.unavailable(error));
+      this.#afterBatch();
+      return undefined;
+    }
   }
 
   /** Acknowledges in the order of the writes, some of them in later turns. */

@@ -9,9 +9,12 @@
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { isStorageError } from "../errors.ts";
+import type { Batch } from "./batch.ts";
 import { corruptError } from "./corrupt-error.ts";
 import type { Engine, EngineLocation } from "./engine.ts";
+import { moveKey } from "./layout.ts";
 import { encodeMeta, type Meta } from "./meta.ts";
+import { encodeMoveRecord } from "./move-records.ts";
 import { readStore } from "./open-store.ts";
 import type { StoreState } from "./store-state.ts";
 
@@ -90,14 +93,12 @@ export class Recovery {
    */
   async #resolveBatch(engine: Engine, found: Meta): Promise<void> {
     const batch = this.#state.inFlight;
-    if (batch !== undefined && sameMeta(found, batch.meta)) {
-      const record = batch.history && (await engine.get(batch.history.key));
-      if (batch.history === undefined || record?.equals(batch.history.record) === true) {
-        this.#state.clearCaches();
-        this.#state.acknowledge(batch);
-        return;
-      }
-    } else if (sameMeta(found, this.#state.meta)) {
+    if (batch !== undefined && sameMeta(found, batch.meta) && (await isOnDisk(engine, batch))) {
+      this.#state.clearCaches();
+      this.#state.acknowledge(batch);
+      return;
+    }
+    if (sameMeta(found, this.#state.meta)) {
       this.#state.clearCaches();
       this.#state.inFlight = undefined;
       return;
@@ -116,6 +117,16 @@ export class Recovery {
     if (message !== this.#state.fault?.message) this.#log(message);
     this.#state.fault = { message };
   }
+}
+
+/** The counters alone do not say it: the record of a move may be all that a batch changes. */
+async function isOnDisk(engine: Engine, { history, move }: Batch): Promise<boolean> {
+  if (history !== undefined)
+    return (await engine.get(history.key))?.equals(history.record) === true;
+  if (move === undefined) return true;
+  const record = await engine.get(moveKey(move.cluster));
+  if (record === undefined || move.record === undefined) return record === move.record;
+  return record.equals(encodeMoveRecord(move.record));
 }
 
 function sameMeta(a: Meta, b: Meta): boolean {

@@ -87,7 +87,7 @@ describe("backup and restore of the embedded store", () => {
     const { directory, storage, dispose } = await openTemporary();
     const failing = { revision: at(100_000), entries: some(5000, 4000) };
     await assert.rejects(storage.restoreSnapshot(failing, call()), /the backup ends here/);
-    assert.match(storage.health()?.message ?? "", /was cut short/);
+    assert.match(storage.health()?.message ?? "", /was interrupted/);
     await assert.rejects(storage.commit(put("/a", "v", "absent"), call()), { code: "unavailable" });
     await storage.close();
     await assert.rejects(EmbeddedStorage.open({ directory, clock: systemClock }), {

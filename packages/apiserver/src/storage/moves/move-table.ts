@@ -6,7 +6,8 @@ import { type Revision, revisionZero } from "../revision.ts";
 import type { Entry } from "../storage.ts";
 import { isAnnouncedFirst, type MovePhase, type MoveRecord } from "./cluster-moves.ts";
 
-const hidden: ReadonlySet<MovePhase> = new Set(["left", "removed", "importing", "discarding"]);
+/** Nothing is left to hide of a removed cluster, and others must not pay for its record. */
+const hidden: ReadonlySet<MovePhase> = new Set(["left", "importing", "discarding"]);
 const writable: ReadonlySet<MovePhase> = new Set(["copying", "open"]);
 
 export class MoveTable {

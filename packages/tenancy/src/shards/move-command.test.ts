@@ -7,11 +7,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { authorizationOf, ListeningServer } from "@kcp-ts/apiserver/testing";
-import { startTestShards, type TestShards } from "@kcp-ts/tenancy/testing";
+import { startTestShards, type TestShards } from "../testing/index.ts";
 
-const program = fileURLToPath(
-  new URL("../../../../packages/cli/bin/kubectl-kcp.mjs", import.meta.url),
-);
+const program = fileURLToPath(new URL("../../../cli/bin/kubectl-kcp.mjs", import.meta.url));
 const workspaces = (parent: string) =>
   `/clusters/${parent}/apis/tenancy.kcp.io/v1alpha1/workspaces`;
 const maps = (path: string) => `/clusters/${path}/api/v1/namespaces/default/configmaps`;
