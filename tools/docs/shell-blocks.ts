@@ -229,4 +229,20 @@ export const unplayed: readonly Unplayed[] = [
     reason:
       "reads a cluster and files of the reader; tests/integration/cli/test-server.test.ts generates types of both",
   },
+  { document: "docs/guides/shards.md", first: "kcp start --shards 4", reason: endless },
+  {
+    document: "docs/guides/shards.md",
+    first: "export KUBECONFIG=.kcp/admin.kubeconfig",
+    reason: "tests/integration/cli/shards.test.ts starts shards and uses both",
+  },
+  {
+    document: "docs/guides/shards.md",
+    first: "kubectl annotate shard shard-1 experimental.core.kcp.io/unschedulable=true",
+    reason: "packages/tenancy/src/shards/workspaces-on-shards.test.ts cordons a shard",
+  },
+  {
+    document: "docs/guides/shards.md",
+    first: "kcp start --shard-name b --root-directory /var/lib/kcp-b \\",
+    reason: endless,
+  },
 ];

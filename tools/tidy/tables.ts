@@ -422,8 +422,8 @@ export const socketFolders: Readonly<Record<string, readonly string[]>> = {
     "packages/apiserver/src/tracing/",
     "packages/apiserver/src/webhooks/",
   ],
-  // Requests to workspaces that are served elsewhere are sent on.
-  tenancy: ["packages/tenancy/src/mounts/"],
+  // Requests to workspaces that are served elsewhere are sent on, also to other shards.
+  tenancy: ["packages/tenancy/src/mounts/", "packages/tenancy/src/shards/"],
 };
 
 /** Folders below a room with a door of their own. */

@@ -43,6 +43,7 @@ import { ControlPlaneCore, type CoreOptions, processUser } from "./compose/core.
 import type { Extensions } from "./compose/extensions.ts";
 import { loadMounts } from "./compose/mounts.ts";
 import { startProcessMetrics } from "./compose/process-metrics.ts";
+import { composeShards } from "./compose/shards.ts";
 import { listen, makeRootDirectory, readFlagFile } from "./compose/start-up.ts";
 import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
@@ -118,11 +119,7 @@ interface ComposeContext {
 }
 
 /** Validates options that are names, before anything is opened. */
-function checkNames({ shardName, featureGates = [] }: ControlPlaneOptions, log: ServerLog): void {
-  if (shardName !== undefined && shardName !== "root")
-    throw new OptionsError(
-      `--shard-name ${shardName}: there is one shard, and it is root; give servers the same --etcd-servers to have several of them`,
-    );
+function checkNames({ featureGates = [] }: ControlPlaneOptions, log: ServerLog): void {
   for (const gate of gatesWithoutSwitch(parseFeatureGates(featureGates)))
     log.info({ gate }, "this feature gate switches nothing here");
 }
@@ -143,8 +140,9 @@ async function compose(
   const tokens = await tokensOf(context.batteries, { kubeconfigPath, tokenStorePath });
   const collectGarbage = garbageCollector();
   const metricSources = startProcessMetrics(options, started);
+  const shards = await composeShards(options, { clock, serverCaPem: certificates.caPem });
   const { superseded, onSuperseded } = supersededServer(directory, log);
-  const settings = { tokens, collectGarbage, metricSources, onSuperseded };
+  const settings = { tokens, collectGarbage, metricSources, onSuperseded, shards };
   const core = await composeCore(options, storage, context, settings);
   const { server } = core;
   started.endsBy(() => core.close());
@@ -155,7 +153,7 @@ async function compose(
     tls: tls.own ?? certificates,
     namedTls: tls.named,
     tlsMinVersion: tls.minVersion,
-    handle: core.handle,
+    handle: core.listenerHandle,
     limits: listenerLimitsOf(options.traffic),
     onDebug: (message, error) => log.debug({ err: error }, message),
   });
@@ -178,8 +176,8 @@ async function compose(
   started.endsBy(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
   const externalUrl = options.shardExternalUrl?.replace(/\/+$/, "") ?? url;
-  await server.bootstrap(externalUrl);
   core.servedAt(url);
+  await server.bootstrap(externalUrl);
   const client = core.clientFor("root", processUser);
   if (options.isAlone === true) await ensureDefaultNamespace(client);
   const contexts = options.isAlone ? aloneContexts : undefined;
@@ -189,7 +187,6 @@ async function compose(
   started.endsBy(() => core.stopControllers());
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
-  // A certificate of the operator is verified by the system's CA certificates.
   core.startPeers(options.peerUrl, tls.own ? undefined : certificates.caPem);
   const idle = { clock, log, collectGarbage, releaseMemory: () => server.releaseMemory() };
   const collector = startIdleCollection(idle);
@@ -222,7 +219,7 @@ async function composeCore(
   storage: OpenedStorage,
   context: ComposeContext,
   settings: Required<
-    Pick<CoreOptions, "tokens" | "collectGarbage" | "metricSources" | "onSuperseded">
+    Pick<CoreOptions, "tokens" | "collectGarbage" | "metricSources" | "onSuperseded" | "shards">
   >,
 ): Promise<ControlPlaneCore> {
   const { clock, batteries, log } = context;

@@ -19,6 +19,7 @@ export {
   type PhysicalClusterOptions,
   runPhysicalClusters,
 } from "@kcp-ts/multicluster-server";
+export { shareCredentials } from "@kcp-ts/pki";
 export {
   type BackupContext,
   type BackupOptions,

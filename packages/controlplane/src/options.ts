@@ -56,8 +56,12 @@ export interface ControlPlaneOptions
   readonly batteriesIncluded?: readonly string[] | undefined;
   /** `Name=true` each, of the gates of kcp and Kubernetes; none of them has an effect here. */
   readonly featureGates?: readonly string[] | undefined;
-  /** Must be `root`, if it is set: there is one shard. */
+  /** The name of this shard; root if omitted. */
   readonly shardName?: string | undefined;
+  /** Where root is, for another shard. */
+  readonly rootShardUrl?: string | undefined;
+  /** The number of shards that `kcp start` runs; a server that has no others if omitted. */
+  readonly shards?: number | undefined;
   /** False: users have no home workspaces. */
   readonly homeWorkspaces?: boolean | undefined;
   /** The groups whose users may have a home workspace; all authenticated users if omitted. */

@@ -34,6 +34,12 @@ export {
 } from "./serving-certificates.ts";
 export { issueServingMaterial, type ServingMaterial } from "./serving-material.ts";
 export {
+  loadShardCredentials,
+  type ShardCredentials,
+  shardUserPrefix,
+  shareCredentials,
+} from "./shard-credentials.ts";
+export {
   parseCertificateSigningRequest,
   rsaBitsMax,
   rsaBitsMin,

@@ -13,6 +13,14 @@ export {
   virtualWorkspaceOf,
 } from "./api-sharing/index.ts";
 export { parseMountHosts } from "./mounts/index.ts";
+export {
+  forwardedRequestsMetric,
+  isShardName,
+  type ShardConnections,
+  type ShardOptions,
+  type ShardRoutes,
+  TlsShardNetwork,
+} from "./shards/index.ts";
 export type { SyncerVirtualWorkspaceInputs } from "./syncer-virtual-workspace-inputs.ts";
 export {
   TenancyExtension,

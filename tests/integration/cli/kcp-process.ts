@@ -52,8 +52,15 @@ export interface KcpProcess {
   exitCode(): number | null;
   /** The exit code when it has ended. */
   exited(): Promise<number | null>;
+  /** What it has logged with this message. */
+  logged(message: string): readonly LogLine[];
   /** Resolves when it has logged this. */
   output(message: string): Promise<void>;
+}
+
+export interface LogLine {
+  readonly msg: string;
+  readonly [field: string]: unknown;
 }
 
 export async function startKcp(
@@ -73,10 +80,15 @@ export function spawnServer(verb: string, rootDirectory: string, ...args: readon
     ...(args.includes("--secure-port") ? [] : ["--secure-port", "0"]),
     ...args,
   ]);
+  let log = "";
+  child.stderr?.on("data", (bytes: Buffer) => {
+    log = (log + bytes.toString()).slice(-logCharactersMax);
+  });
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const output = (message: string) => untilOutput(child, message);
   const ready = untilReady(child).then(
     ({ url, kubeconfig }): KcpProcess => ({
+      logged: (message) => linesOf(log).filter(({ msg }) => msg === message),
       url,
       kubeconfig,
       readyAfterMs: systemClock.monotonic() - startedAt,
@@ -92,6 +104,15 @@ export function spawnServer(verb: string, rootDirectory: string, ...args: readon
     }),
   );
   return { ready, output };
+}
+
+/** The complete lines of a log in JSON. */
+function linesOf(log: string): readonly LogLine[] {
+  return log
+    .split("\n")
+    .slice(0, -1)
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as LogLine);
 }
 
 function untilOutput(child: ChildProcess, message: string): Promise<void> {

@@ -15,7 +15,9 @@ export async function serve({ name, log, start, banner }: Serving): Promise<void
   const signalled = untilSignal((message) => log.info({}, message));
   const server = await start();
   log.info({ url: server.url, kubeconfig: server.kubeconfigPath }, `${name} is ready`);
-  if (process.stderr.isTTY === true) process.stderr.write(banner(server).join("\n"));
+  // A shard tells the process that has started it.
+  if (process.send !== undefined) process.send("ready");
+  else if (process.stderr.isTTY === true) process.stderr.write(banner(server).join("\n"));
   const by = await Promise.race([signalled, server.superseded]);
   if (by !== undefined) {
     log.error({ standby: by }, "the standby has taken over: this server stops, and does not start");
@@ -23,6 +25,8 @@ export async function serve({ name, log, start, banner }: Serving): Promise<void
   }
   await server.stop();
   log.info({}, "stopped");
+  // The channel to the process that has started this one would keep it alive.
+  if (process.connected) process.disconnect();
 }
 
 /** The first signal shuts down gracefully, the second at once. */
@@ -36,5 +40,7 @@ export function untilSignal(say: (message: string) => void): Promise<void> {
     };
     process.on("SIGINT", onSignal);
     process.on("SIGTERM", onSignal);
+    // The process that has started this one as a shard is gone.
+    process.once("disconnect", onSignal);
   });
 }

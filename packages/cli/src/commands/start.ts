@@ -5,9 +5,11 @@ import {
   type ControlPlaneOptions,
   startControlPlane,
 } from "@kcp-ts/controlplane";
-import { kcpVersion } from "@kcp-ts/machinery/base";
+import { kcpVersion, systemClock } from "@kcp-ts/machinery/base";
+import { loadKubeconfig } from "@kcp-ts/sdk";
 import type { Command } from "commander";
 import colors from "picocolors";
+import { startShardProcesses } from "../operations/index.ts";
 import {
   type AuthenticationFlags,
   addAuthenticationFlags,
@@ -75,8 +77,14 @@ export function addStart(program: Command): void {
   addStartFlags(command).action((flags: StartFlags) => {
     const log = logOf(flags);
     const options = optionsOf(flags);
-    const start = () => startControlPlane(options, { log });
-    return serve({ name: "kcp", log, start, banner: (server) => banner(server, options) });
+    const start = async () => {
+      const rootShardUrl = await rootShardUrlOf(flags);
+      const root = await startControlPlane({ ...options, rootShardUrl }, { log });
+      return flags.shards === undefined || flags.shards === 1 ? root : withShards(root, flags, log);
+    };
+    // The process that has started a shard tells users when all is ready.
+    const name = process.send === undefined ? "kcp" : `the shard ${flags.shardName}`;
+    return serve({ name, log, start, banner: (server) => banner(server, options) });
   });
 }
 
@@ -101,6 +109,44 @@ export function addStartFlags(command: Command): Command {
   addConsoleFlags(command);
   addTrafficFlags(command);
   return addLogFlags(addStopFlags(command));
+}
+
+/** Starts the other shards; they stop before root does. */
+async function withShards(
+  root: ControlPlane,
+  { rootDirectory, shards = 1, shardExternalUrl }: StartFlags,
+  log: ReturnType<typeof logOf>,
+): Promise<ControlPlane> {
+  const { kubeconfigPath } = root;
+  try {
+    const others = await startShardProcesses({
+      count: shards,
+      rootDirectory: resolve(rootDirectory),
+      kubeconfigPath: resolve(kubeconfigPath),
+      url: shardExternalUrl ?? root.url,
+      flags: process.argv.slice(process.argv.indexOf("start") + 1),
+      clock: systemClock,
+      log,
+    });
+    const stop = async () => {
+      await others.stop();
+      await root.stop();
+    };
+    return { ...root, stop };
+  } catch (error) {
+    await root.stop();
+    throw error;
+  }
+}
+
+async function rootShardUrlOf({
+  rootShardKubeconfigFile: path,
+}: StartFlags): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const { clusters, contexts, currentContext = "" } = await loadKubeconfig({ path });
+  const cluster = clusters.get(contexts.get(currentContext)?.cluster ?? "");
+  if (cluster === undefined) throw new Error(`the kubeconfig ${path} names no server`);
+  return new URL(cluster.server).origin;
 }
 
 function addControllerFlags(command: Command): void {

@@ -1,12 +1,14 @@
 /** The flags of `kcp start` for the initial content of root and for home workspaces. */
 import type { ControlPlaneOptions } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
-import { booleanFlag, listed } from "./flags.ts";
+import { booleanFlag, integerFlag, listed } from "./flags.ts";
 
 export interface TenancyFlags {
   readonly batteriesIncluded?: readonly string[];
   readonly featureGates?: readonly string[];
   readonly shardName?: string;
+  readonly shards?: number;
+  readonly rootShardKubeconfigFile?: string;
   readonly enableHomeWorkspaces?: boolean;
   readonly homeWorkspacesHomeCreatorGroups?: readonly string[];
 }
@@ -29,7 +31,16 @@ export function addTenancyFlags(command: Command): void {
       "comma-separated groups whose members get a home workspace (default: system:authenticated)",
       listed,
     )
-    .option("--shard-name <name>", "name of the shard; only root is supported")
+    .option(
+      "--shards <count>",
+      "run this many shards on this machine, each a process with its data below <root>, behind this port; 1 accepts shards from elsewhere",
+      integerFlag("--shards", 1, 64),
+    )
+    .option("--shard-name <name>", "name of this shard (default: root)")
+    .option(
+      "--root-shard-kubeconfig-file <path>",
+      "kubeconfig of the shard root, which this shard joins; <root> has a copy of its credentials",
+    )
     .option(
       "--feature-gates <gates>",
       "comma-separated Name=true or Name=false pairs; unknown names are rejected, gates without effect are logged",
@@ -42,6 +53,7 @@ export function tenancyOptionsOf(flags: TenancyFlags) {
     batteriesIncluded: flags.batteriesIncluded,
     featureGates: flags.featureGates,
     shardName: flags.shardName,
+    shards: flags.shards,
     homeWorkspaces: flags.enableHomeWorkspaces,
     homeCreatorGroups: flags.homeWorkspacesHomeCreatorGroups,
   } satisfies Partial<ControlPlaneOptions>;

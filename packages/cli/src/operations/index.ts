@@ -19,5 +19,6 @@ export { fencePrimary, type PrimaryServer, primaryOf } from "./primary-server.ts
 export { checkProduction } from "./production-checklist.ts";
 export { readStatus, type Status } from "./read-status.ts";
 export { restoreWorkspace } from "./restore-workspace.ts";
+export { startShardProcesses } from "./shard-processes.ts";
 export { kcpVersionOf } from "./version-skew.ts";
 export { readContent, saveWorkspace } from "./workspace-content.ts";

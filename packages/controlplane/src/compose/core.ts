@@ -29,6 +29,7 @@ import type { Client } from "@kcp-ts/sdk";
 import {
   type TenancyExtension,
   type TenancyExtensionOptions,
+  type TlsShardNetwork,
   tenancy,
   workspaceContentAuthorizer,
 } from "@kcp-ts/tenancy";
@@ -87,6 +88,7 @@ export interface CoreOptions
   readonly webhookServiceNetworks?: readonly string[] | undefined;
   /** The connection to mounted workspaces, which other servers serve. */
   readonly mounts?: TenancyExtensionOptions["mounts"];
+  readonly shards?: TlsShardNetwork | undefined;
   readonly audit?: AuditWiringOptions | undefined;
   readonly limits?: ServerLimits;
   readonly collectGarbage?: () => void;
@@ -173,16 +175,24 @@ export class ControlPlaneCore {
     return this.#parts.loopback.client(authorization).inCluster(cluster);
   }
 
+  /** The request handler of the listener, which takes connections of shards, too. */
+  get listenerHandle(): Handle {
+    const { shards, workspaces } = this.#parts;
+    if (shards === undefined) return this.handle;
+    return shards.around(this.handle, (link, from) => workspaces?.serveShard(link, from));
+  }
+
   /** The external address of this server, for documents that contain it. */
   servedAt(url: string): void {
     this.#parts.serviceAccounts.servedAt(url);
+    this.#parts.shards?.listensAt(url);
   }
 
   start(): Promise<void> {
     return this.server.start();
   }
 
-  /** The address at which other servers of the store reach this one. */
+  /** Where other servers of the store reach this one; the system's CAs verify it by default. */
   startPeers(url: string | undefined, caPem: PeerAddress["caPem"]): void {
     if (url !== undefined)
       this.#parts.multicluster?.meetPeers({ url: url.replace(/\/+$/, ""), caPem });
@@ -276,7 +286,11 @@ async function composeOn(files: FileWatch, options: CoreOptions): Promise<Contro
   });
   const authorization = await composeAuthorization(options, options);
   const loopback = new Loopback({ clock, random });
-  const gates = { authenticator, authorization, serviceAccounts };
+  const processUser = (authorization: string) =>
+    authorization === credential.authorization
+      ? credential.staticToken.user
+      : identities.authenticateToken(authorization.replace(/^bearer /i, ""));
+  const gates = { authenticator, authorization, serviceAccounts, processUser };
   const multiclusterOptions = {
     clock,
     log,
@@ -315,7 +329,8 @@ function wholeServer(
   multicluster: MulticlusterServer,
 ): MadeServer {
   const { additions, authorizers, syncerViews } = multicluster;
-  const { mounts, root, homeWorkspaces } = options;
+  const { mounts, root, homeWorkspaces, shards } = options;
+  const { processUser } = gates;
   const own = serverOptions(options, gates, authorizers);
   const server = new ApiServer({
     ...own,
@@ -326,6 +341,7 @@ function wholeServer(
       root,
       homeWorkspaces,
       syncerViews,
+      shards: shards && { ...shards.shard, processUser },
     }),
     admissionPlugins: [...additions.admissionPlugins, ...own.admissionPlugins],
     resources: [...additions.resources, ...own.resources],
@@ -335,6 +351,8 @@ function wholeServer(
 }
 
 interface Gates {
+  /** The users whose tokens only this process knows. */
+  readonly processUser: (authorization: string) => UserInfo | undefined;
   readonly authenticator: (objects: ServiceAccountTokenGetter) => RequestAuthenticator;
   readonly authorization: Authorization;
   readonly serviceAccounts: ServiceAccounts;

@@ -9,6 +9,7 @@ export type { PathResolution } from "./remote-paths.ts";
 export { shardCluster } from "./route-table.ts";
 export {
   onlyShard,
+  type ShardAddress,
   type ShardConnections,
   type ShardNetwork,
   type ShardOptions,
@@ -20,3 +21,4 @@ export {
 export { firstShardOf, isShardName, nameOnShard, rootShard } from "./shard-names.ts";
 export type { Operation, Operations } from "./shard-operations.ts";
 export { Shards } from "./shards.ts";
+export { forwardedRequestsMetric, type TlsNetworkOptions, TlsShardNetwork } from "./tls-network.ts";

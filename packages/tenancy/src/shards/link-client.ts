@@ -64,6 +64,7 @@ export class LinkClient {
         connection.destroy(error as Error);
       }
     });
+    connection.resume();
     connection.on("error", () => {});
     connection.once("end", () => connection.destroy());
     connection.once("close", () => this.#ended());

@@ -89,6 +89,7 @@ export class LinkServer {
         connection.destroy();
       }
     });
+    connection.resume();
     connection.on("error", () => {});
     connection.once("end", () => connection.destroy());
     connection.once("close", () => {

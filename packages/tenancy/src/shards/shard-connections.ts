@@ -57,6 +57,11 @@ export interface ShardNetwork {
   connect(shard: string): Promise<Duplex>;
 }
 
+export interface ShardAddress {
+  readonly name: string;
+  readonly baseUrl: string;
+}
+
 /** Omitted where a server is the only shard. */
 export interface ShardOptions {
   /** The name of this shard. */
@@ -64,6 +69,8 @@ export interface ShardOptions {
   readonly network: ShardNetwork;
   /** The users whose credentials only this process knows: its own in-process clients. */
   readonly processUser?: ((authorization: string) => UserInfo | undefined) | undefined;
+  /** Called with what is known of all shards, each time that it is told. */
+  readonly onMembers?: ((members: readonly ShardAddress[]) => void) | undefined;
   /** Where other shards, and clients of this shard alone, reach it; unknown before it listens. */
   readonly baseUrl?: (() => string | undefined) | undefined;
   /** Called with each request that was sent on to another shard. */

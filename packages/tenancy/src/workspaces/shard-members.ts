@@ -66,6 +66,7 @@ export class ShardMembers {
   readonly #startedAt: number;
   #members: readonly ShardMember[] = [];
   #changes = "";
+  #isStarted = false;
 
   constructor(options: ShardMembersOptions) {
     this.#options = options;
@@ -75,15 +76,27 @@ export class ShardMembers {
     });
   }
 
-  start(): void {
-    const { supervisor, clock, onError } = this.#options;
+  /** Resolves when root knows this shard, or could not be told yet. */
+  async start(): Promise<void> {
+    await this.#tryReport();
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    const { supervisor, clock } = this.#options;
     const { signal } = this.#stopping;
     void supervisor.runLoop("shards", signal, async () => {
       while (!signal.aborted) {
-        await this.#report().catch((error: unknown) => onError(error));
         await sleep(clock, reportEveryMs, signal).catch(() => undefined);
+        if (!signal.aborted) await this.#tryReport();
       }
     });
+  }
+
+  async #tryReport(): Promise<void> {
+    try {
+      await this.#report();
+    } catch (error) {
+      this.#options.onError(error);
+    }
   }
 
   /** The URLs of all shards' virtual workspaces; none until they are known. */
@@ -147,6 +160,7 @@ export class ShardMembers {
     const baseUrl = shards.options.baseUrl?.() ?? externalUrl();
     const members = await shards.ask(rootCluster, "report", { baseUrl, workspaces });
     this.#members = members as unknown as readonly ShardMember[];
+    shards.options.onMembers?.(this.#members);
     const changes = JSON.stringify(this.#members.map((one) => ({ ...one, workspaces: 0 })));
     if (changes === this.#changes) return;
     this.#changes = changes;
@@ -176,6 +190,7 @@ export class ShardMembers {
       members.push({ ...record, name, isReady, workspaces: report?.workspaces ?? 0 });
     }
     this.#members = members;
+    this.#options.shards.options.onMembers?.(members);
   }
 
   async #stored(): Promise<readonly Entry[]> {

@@ -11,6 +11,7 @@ export const shardName = "root";
 const unschedulableAnnotation = "experimental.core.kcp.io/unschedulable";
 
 export interface ShardRecord {
+  readonly baseUrl: string;
   readonly externalUrl: string;
   readonly virtualWorkspaceUrl: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -20,6 +21,7 @@ export interface ShardRecord {
 export function readShard(object: JsonObject): ShardRecord {
   const metadata = member(object, "metadata");
   return {
+    baseUrl: String(member(object, "spec")["baseURL"] ?? ""),
     externalUrl: String(member(object, "spec")["externalURL"] ?? ""),
     virtualWorkspaceUrl: String(member(object, "spec")["virtualWorkspaceURL"] ?? ""),
     labels: member(metadata, "labels") as Record<string, string>,

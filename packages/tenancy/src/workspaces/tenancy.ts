@@ -212,7 +212,6 @@ export class Tenancy {
 
   /** The hub must be open. */
   start(): void {
-    this.#members?.start();
     this.#lifecycle.start();
     this.#defaultBindingLifecycle.start();
   }
@@ -246,6 +245,7 @@ export class Tenancy {
       : await bootstrapCopyOfRoot(this.#dependencies, externalUrl, this.#root);
     if (isMoved)
       void this.#lifecycle.scan(externalUrlUpdates(this.#dependencies, externalUrl, this.#onError));
+    await this.#members?.start();
   }
 
   /** A user's home as a Workspace; created on the first request. */
