@@ -18,7 +18,7 @@ export const longFunctions: Readonly<Record<string, number>> = {
 export const longFiles: Readonly<Record<string, number>> = {};
 
 /** Packages that are wiring stay so small. Lines of what users run, by package. */
-export const packageLinesMax: Readonly<Record<string, number>> = { controlplane: 3100 };
+export const packageLinesMax: Readonly<Record<string, number>> = { controlplane: 3000 };
 
 /** Files from this length on say in a header comment what they are. */
 export const headerLinesMin = 60;

@@ -37,6 +37,7 @@ import {
   throttledGarbageCollector,
 } from "@kcp-ts/process-memory";
 import type { Client } from "@kcp-ts/sdk";
+import { gatesWithoutSwitch, parseFeatureGates } from "@kcp-ts/tenancy/feature-gates";
 import { type Battery, batteriesOf } from "./batteries.ts";
 import { composeAudit } from "./compose/audit.ts";
 import { ControlPlaneCore, type CoreOptions, processUser } from "./compose/core.ts";
@@ -48,7 +49,7 @@ import { listen, makeRootDirectory, readFlagFile } from "./compose/start-up.ts";
 import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
-import { gatesWithoutSwitch, parseFeatureGates } from "./feature-gates.ts";
+
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
 export interface ControlPlane {

@@ -3,8 +3,7 @@
  * implemented, so no gate has an effect; each is validated, and reported at the start if its
  * requested value is not the actual one.
  */
-import { knownFeatureGates } from "@kcp-ts/tenancy/feature-gates";
-import { OptionsError } from "./options.ts";
+import { knownFeatureGates } from "./known-feature-gates.ts";
 
 /** The actual values. Other gates are unknown here. */
 const fixed: ReadonlyMap<string, boolean> = new Map([
@@ -16,7 +15,10 @@ const fixed: ReadonlyMap<string, boolean> = new Map([
   ["EnableDeprecatedAPIExportVirtualWorkspacesUrls", false],
 ]);
 
-/** `Name=true` each. */
+/** A value that is not `Name=true` or `Name=false`, or a name that is not known. */
+export class FeatureGateError extends Error {}
+
+/** `Name=true` each. Throws a `FeatureGateError`. */
 export function parseFeatureGates(pairs: readonly string[]): ReadonlyMap<string, boolean> {
   const gates = new Map<string, boolean>();
   for (const pair of pairs.map((each) => each.trim()).filter((each) => each !== "")) {
@@ -45,6 +47,6 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
   ...["0", "f", "F", "false", "FALSE", "False"].map((text) => [text, false] as const),
 ]);
 
-function refusal(why: string): OptionsError {
-  return new OptionsError(`invalid --feature-gates: ${why}`);
+function refusal(why: string): FeatureGateError {
+  return new FeatureGateError(`invalid --feature-gates: ${why}`);
 }
