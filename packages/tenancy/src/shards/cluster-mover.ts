@@ -86,7 +86,7 @@ const batchBytesMax = 512 << 10;
 const lastRoundChanges = 200;
 const roundsMax = 50;
 /** Writes in flight are waited for this long, before the fence rejects them. */
-const patienceMs = 200;
+const inFlightWaitMs = 200;
 /** A switch that takes longer is given up, and tried again. */
 const retryMs = 500;
 const readsEndDefaultMs = 5_000;
@@ -260,7 +260,7 @@ export class ClusterMover {
       if (copied.count <= lastRoundChanges) break;
     }
     const held = clock.monotonic();
-    await gate.close(cluster, patienceMs, signal);
+    await gate.close(cluster, inFlightWaitMs, signal);
     try {
       if (isCancelled()) return false;
       this.#say(running, { stage: "Switching" });

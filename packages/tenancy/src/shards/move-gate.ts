@@ -41,18 +41,18 @@ export class MoveGate {
   }
 
   /** Lets no write pass from now on; resolves when those that did are over, or after some time. */
-  async close(cluster: ClusterName, patienceMs: number, signal: AbortSignal): Promise<void> {
+  async close(cluster: ClusterName, inFlightWaitMs: number, signal: AbortSignal): Promise<void> {
     this.watch(cluster);
     const passage = this.#passages.get(cluster) as Passage;
     passage.closed ??= new Promise((resolve) => {
       passage.open = resolve;
     });
-    if (passage.inFlight === 0 || patienceMs === 0) return;
+    if (passage.inFlight === 0 || inFlightWaitMs === 0) return;
     const idle = new Promise<void>((resolve) => {
       passage.onIdle = resolve;
     });
     const stop = new AbortController();
-    const late = sleep(this.#options.clock, patienceMs, AbortSignal.any([signal, stop.signal]));
+    const late = sleep(this.#options.clock, inFlightWaitMs, AbortSignal.any([signal, stop.signal]));
     await Promise.race([idle, late.catch(() => undefined)]);
     stop.abort();
     signal.throwIfAborted();

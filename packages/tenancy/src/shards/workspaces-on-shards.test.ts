@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { TestServer } from "@kcp-ts/apiserver/testing";
+import type { StorageKey } from "@kcp-ts/apiserver/storage";
+import { flushPendingWork, type TestServer } from "@kcp-ts/apiserver/testing";
 import type { TenancyExtension } from "../tenancy-extension.ts";
 import { startTestShards, type TestShards } from "../testing/index.ts";
 
@@ -111,5 +112,38 @@ describe("workspaces on several shards", () => {
     assert.equal((await root.get(`${workspaces("root")}/never`)).status, 404);
     shards.connect("b");
     await make("never", selecting("b"));
+  });
+
+  it("keep their content when the shard of their parent is restored from a backup that lacks them", async () => {
+    const { spec } = await make("kept", selecting("b"));
+    await untilReady("kept");
+    await root.requestOk("POST", maps("root:kept"), { body: { metadata: { name: "x" } } });
+    await shards.stop("root");
+    const { storage } = root;
+    const signal = new AbortController().signal;
+    const lost = (
+      await storage.list("/tenancy.kcp.io/workspaces//root/" as StorageKey, {
+        entriesMax: 100,
+        signal,
+      })
+    ).entries.find(({ key }) => key.endsWith("/kept"));
+    assert.ok(lost !== undefined);
+    await storage.commit({ key: lost.key, value: "delete", expected: lost.modifiedAt }, { signal });
+    root = await shards.restart("root");
+    await shards.stop("b");
+    b = await shards.restart("b");
+    const hourMs = 3_600_000;
+    for (const server of [root, b]) server.clock.advance(2 * hourMs);
+    await b.patch(logicalCluster(spec.cluster), "merge", {
+      metadata: { labels: { seen: "again" } },
+    });
+    for (let minute = 0; minute < 5; minute++) {
+      for (const server of [root, b]) {
+        await flushPendingWork(server);
+        server.clock.advance(60_000);
+      }
+    }
+    assert.equal((await root.get(`${workspaces("root")}/kept`)).status, 404);
+    assert.deepEqual((await b.get(maps(spec.cluster))).names, ["x"]);
   });
 });

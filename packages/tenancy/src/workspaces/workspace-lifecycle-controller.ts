@@ -233,17 +233,20 @@ export class WorkspaceLifecycleController {
       this.#jobs.add(entry.key);
   }
 
-  /** Owners on other shards are asked for while their creation may have been interrupted. */
   #isSuspicious(
     cluster: ClusterName,
     object: JsonObject,
     owner: LogicalClusterOwner,
     owned: OwnedClusters,
   ): boolean {
-    const { otherShards, clock } = this.#options.dependencies;
+    const { otherShards } = this.#options.dependencies;
     if (otherShards?.shardOf(owner.cluster) === undefined) return !owned.has(cluster, owner.uid);
+    return this.#ageMs(object) < interruptedMs;
+  }
+
+  #ageMs(object: JsonObject): number {
     const created = Date.parse(String(member(object, "metadata")["creationTimestamp"]));
-    return clock.now() - created < interruptedMs;
+    return this.#options.dependencies.clock.now() - created;
   }
 
   #noteActivity(cluster: ClusterName, logical: JsonObject | undefined): void {
@@ -423,9 +426,11 @@ export class WorkspaceLifecycleController {
   async #claim(cluster: ClusterName, object: JsonObject): Promise<number | undefined> {
     const owner = logicalClusterOwnerOf(object);
     if (owner === undefined) return undefined;
-    const { clock } = this.#options.dependencies;
-    const created = Date.parse(String(member(object, "metadata")["creationTimestamp"]));
-    const ageMs = clock.now() - created;
+    const { otherShards } = this.#options.dependencies;
+    const ageMs = this.#ageMs(object);
+    // The store of another shard may be a backup that was restored: what it lacks is kept here.
+    const isElsewhere = otherShards?.shardOf(owner.cluster) !== undefined;
+    if (isElsewhere && ageMs >= interruptedMs) return undefined;
     const workspace = await this.#readOwner(owner);
     const uid = workspace === undefined ? undefined : member(workspace, "metadata")["uid"];
     if (uid === owner.uid) return undefined;
@@ -503,8 +508,11 @@ export class WorkspaceLifecycleController {
 /** Longer than any write in flight may take. */
 const suspicionMs = 60_000;
 const disappearedAfterMs = 60_000;
-/** Longer than a shard is down whose creation of a workspace was interrupted. */
-const interruptedMs = 7 * 24 * 3_600_000;
+/**
+ * The age up to which a logical cluster without its Workspace on another shard belongs to a
+ * creation that was interrupted.
+ */
+const interruptedMs = 3_600_000;
 
 function disappearedCondition(cluster: string): Condition {
   return {
