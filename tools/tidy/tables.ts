@@ -147,7 +147,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     request: [],
     // What a turn of the event loop may do, for every room that spends of it.
     "event-loop": [],
-    // A gRPC client, for etcd and for KMS plug-ins: docs/adr/0098.
+    // A gRPC client, for etcd and for KMS plug-ins: docs/adr/0097.
     grpc: [],
     storage: ["event-loop", "grpc"],
     metrics: [],
@@ -221,7 +221,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
       "routing",
       "tracing",
     ],
-    // OpenTelemetry: docs/adr/0100.
+    // OpenTelemetry: docs/adr/0099.
     tracing: ["request"],
     content: ["request", "event-loop", "registry"],
     health: ["request", "content"],
@@ -241,7 +241,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
       "storage",
     ],
     backup: ["request", "storage"],
-    // A standby of the embedded store: docs/adr/0099.
+    // A standby of the embedded store: docs/adr/0098.
     replication: ["request", "storage", "backup"],
     routing: [
       "request",

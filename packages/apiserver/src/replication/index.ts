@@ -1,4 +1,4 @@
-/** A warm standby of an embedded store: docs/adr/0099. */
+/** A warm standby of an embedded store: docs/adr/0098. */
 export { FrameError, frameBytesMax } from "./change-frames.ts";
 export {
   type FollowedStore,
