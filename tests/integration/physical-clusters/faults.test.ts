@@ -159,7 +159,7 @@ describe("a cluster that is registered twice in one control plane", () => {
       const target = await untilCondition(client, name, wanted);
       assert.match(
         messageOf(target, "SharedOwnership"),
-        new RegExp(`^also registered as SyncTarget ${other}; each has its share of the capacity`),
+        new RegExp(`^also registered as SyncTarget ${other}; the capacity is divided among them`),
       );
       assert.equal(target.status?.registrations, 2);
       await untilCondition(client, name, { status: "True" });

@@ -133,11 +133,11 @@ describe("names that are given at the start", () => {
       assert.rejects(startControlPlaneWithFlags(t, { featureGates: [gate] }), message));
   }
 
-  it("of the shard is root", async (t) => {
+  it("of a shard other than root need the kubeconfig of root", async (t) => {
     await startControlPlaneWithFlags(t, { shardName: "root" });
     await assert.rejects(
       startControlPlaneWithFlags(t, { shardName: "two" }),
-      /there is one shard, and it is root/,
+      /--shard-name two: give --root-shard-kubeconfig-file, too/,
     );
   });
 });
