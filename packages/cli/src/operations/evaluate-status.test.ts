@@ -18,6 +18,7 @@ const healthy: Status = {
     failedChecks: [],
     clockSkewMs: 0,
   },
+  shards: [{ name: "root", url: "https://localhost:6443", isReady: true, message: "" }],
   servers: [],
   store: { backend: "etcd", revision: 7, objects: 3 },
   certificate: { subject: "kcp", issuer: "kcp-ca", notAfter: at(200 * dayMs) },
@@ -69,6 +70,17 @@ describe("the evaluation of a control plane's status", () => {
     assert.deepEqual(problems(until(15 * dayMs)), []);
     check(until(10 * dayMs), "warning", /10 days/, /renewal/);
     check(until(-dayMs), "error", /expired/, /restart the server/);
+  });
+
+  it("names the shard that does not report", () => {
+    const away = { name: "b", url: "https://b:6443", isReady: false, message: "no report" };
+    const shards = [...healthy.shards, away];
+    check({ ...healthy, shards }, "error", /b:6443 does not report to root: no report/, /log/);
+    const found = evaluateStatus({ ...healthy, shards }, { nowMs, version: "0.4.1" });
+    assert.deepEqual(
+      found.filter((one) => one.check.startsWith("shard ")).map((one) => one.check),
+      ["shard root", "shard b"],
+    );
   });
 
   it("fails when clocks differ", () =>

@@ -1,7 +1,7 @@
 /** What is wrong with a control plane, and the next step: pure rules over what was read. */
 import { certificateFinding } from "./certificate.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
-import type { ClusterStatus, Status } from "./read-status.ts";
+import type { ClusterStatus, ShardStatus, Status } from "./read-status.ts";
 import { versionSkew } from "./version-skew.ts";
 
 /** A record of a server that is older is not asked any more. */
@@ -23,6 +23,7 @@ export function evaluateStatus(status: Status, options: EvaluationOptions): read
     clockFinding(server.clockSkewMs),
     ok("store", storeText(store)),
     certificateFinding("certificate", certificate, options.nowMs),
+    ...(status.shards.length > 1 ? status.shards.map(shardFinding) : []),
     ...serverFindings(status, options.nowMs),
     ...status.clusters.map((cluster) => clusterFinding(cluster, server.version)),
     ...(status.clusters.length === 0 ? [noCluster] : []),
@@ -68,6 +69,17 @@ function clockFinding(skewMs: number | undefined): Finding {
 function storeText({ backend, revision, objects }: Status["store"]): string {
   const counted = objects === undefined ? "" : `, ${objects} objects of built-in kinds`;
   return `${backend ?? "store"} at revision ${revision ?? "?"}${counted}`;
+}
+
+function shardFinding({ name, url, isReady, message }: ShardStatus): Finding {
+  const check = `shard ${name}`;
+  return isReady
+    ? ok(check, `${url} reports to root`)
+    : failure(
+        check,
+        `${url} does not report to root${message === "" ? "" : `: ${message}`}`,
+        "look at the log of that server; its workspaces answer 503 until it is back",
+      );
 }
 
 function serverFindings({ servers, controllers }: Status, nowMs: number): readonly Finding[] {

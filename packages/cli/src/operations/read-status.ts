@@ -7,7 +7,7 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type Client, findCondition } from "@kcp-ts/sdk";
-import { leases, secrets } from "@kcp-ts/sdk/kinds";
+import { leases, secrets, shards } from "@kcp-ts/sdk/kinds";
 import { samplesOf, sumOf } from "@kcp-ts/sdk/metrics";
 import { type Certificate, servedCertificate } from "./certificate.ts";
 import type { ServerConnection } from "./connect-server.ts";
@@ -23,6 +23,8 @@ export interface Status {
     /** The server's clock minus that of this machine. */
     readonly clockSkewMs: number | undefined;
   };
+  /** The shards of the installation; root alone where there are no others. */
+  readonly shards: readonly ShardStatus[];
   /** Servers of one store that were started with --peer-url. */
   readonly servers: readonly { readonly url: string; readonly renewedAt: string }[];
   readonly store: {
@@ -35,6 +37,13 @@ export interface Status {
   readonly controllers: { readonly holder: string; readonly renewedAt: string } | undefined;
   readonly features: Readonly<Record<string, boolean>>;
   readonly clusters: readonly ClusterStatus[];
+}
+
+export interface ShardStatus {
+  readonly name: string;
+  readonly url: string;
+  readonly isReady: boolean;
+  readonly message: string;
 }
 
 export interface ClusterStatus {
@@ -79,6 +88,7 @@ export async function readStatus(server: ServerConnection, nowMs: number): Promi
       failedChecks: [...ready.text.matchAll(/^\[-\](\S+)/gm)].map(([, name = ""]) => name),
       clockSkewMs: version.dateMs === undefined ? undefined : skewOf(version.dateMs, nowMs),
     },
+    shards: await shardsOf(client),
     servers: await peersOf(client),
     store: {
       backend: info?.[0]?.labels["backend"],
@@ -98,6 +108,16 @@ export async function readStatus(server: ServerConnection, nowMs: number): Promi
 function skewOf(serverMs: number, nowMs: number): number {
   const difference = serverMs - nowMs;
   return Math.abs(difference) < 2000 ? 0 : difference;
+}
+
+async function shardsOf(client: Client): Promise<readonly ShardStatus[]> {
+  const { items } = await client.inCluster("root").resource(shards).list();
+  return items.map(({ metadata: { name = "" }, spec, status }) => {
+    const ready = findCondition(status?.conditions, "Ready");
+    // The only shard has no condition: it is the server that answers.
+    const isReady = ready === undefined || ready.status === "True";
+    return { name, url: spec?.baseURL ?? "", isReady, message: ready?.message ?? "" };
+  });
 }
 
 async function peersOf(client: Client): Promise<Status["servers"]> {
