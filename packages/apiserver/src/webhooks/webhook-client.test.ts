@@ -48,7 +48,7 @@ describe("a webhook client", () => {
       );
     };
     const first = Array.from({ length: callsPerClusterMax }, () => call("a"));
-    assert.match(await call("a"), /64 calls of webhooks are under way in this logical cluster$/);
+    assert.match(await call("a"), /64 calls of webhooks are in flight in this logical cluster$/);
     const other = call("b");
     for (const message of await whileTimePasses(clock, Promise.all([...first, other])))
       assert.match(message, /context deadline exceeded$/);

@@ -14,7 +14,7 @@ const words = (program: Command, ...typed: readonly string[]) => complete(progra
 
 describe("completion", () => {
   it("offers subcommands, and no hidden ones", () => {
-    assert.deepEqual(words(kcp(), "sta"), ["start", "status"]);
+    assert.deepEqual(words(kcp(), "sta"), ["start", "standby", "status"]);
     assert.deepEqual(words(kcp(), "__"), []);
     assert.ok(words(kcp(), "").includes("doctor"));
   });
