@@ -249,7 +249,7 @@ describe("etcd storage", { skip }, () => {
       await assert.rejects(open(cluster, { prefix }), {
         code: "corrupt",
         message:
-          /a part of a backup under the prefix \/half: a restore was cut short.*etcdctl del --prefix \/half\/\) and restore again/,
+          /a part of a backup under the prefix \/half: a restore was interrupted.*etcdctl del --prefix \/half\/\) and restore again/,
       });
       await empty(cluster, `${prefix}/`);
       await open(cluster, { prefix });
