@@ -215,7 +215,8 @@ export class Registry {
       const written = await this.#insert(definition, place, object, storing);
       if (written !== undefined) {
         prerequisites?.commit();
-        return withWarnings(written, prepared.warnings);
+        const { warnings } = prepared;
+        return warnings.length === 0 ? written : { ...written, warnings };
       }
       if (prerequisites !== undefined) await prerequisites.rollback();
       const isGenerated =
@@ -287,7 +288,8 @@ export class Registry {
       });
       // Another writer was faster: the next iteration detects a changed version, or a deleted
       // object.
-      if (written !== undefined) return withWarnings(written, prepared.warnings);
+      const { warnings } = prepared;
+      if (written !== undefined) return warnings.length === 0 ? written : { ...written, warnings };
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
   }
@@ -551,10 +553,6 @@ interface PlannedDeletion {
 
 function uidIn(metadata: JsonObject): string | undefined {
   return (metadata as { readonly uid?: string }).uid;
-}
-
-function withWarnings(written: WriteResult, warnings: readonly string[]): WriteResult {
-  return warnings.length === 0 ? written : { ...written, warnings };
 }
 
 async function decoded(entry: Entry): Promise<JsonObject> {

@@ -219,7 +219,7 @@ class Subscription {
 /** Whether a watch of a prefix has the change. */
 export function hasPrefix(prefix: StorageKey, change: DataChange): boolean {
   if (change.relocation === true && clusterUnder(prefix) !== undefined) return false;
-  return keyOfChange(change).startsWith(prefix);
+  return (change.kind === "put" ? change.entry : change.previous).key.startsWith(prefix);
 }
 
 export function keyOfChange(change: DataChange): StorageKey {

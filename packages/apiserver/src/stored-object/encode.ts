@@ -1,5 +1,5 @@
 /** Encodes an object to its stored bytes: the only code that decides the positions of its parts. */
-import { cachedFieldSetText } from "@kcp-ts/machinery/apply";
+import { cachedFieldSetTexts } from "@kcp-ts/machinery/apply";
 import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
@@ -37,7 +37,7 @@ function textOfMetadata(metadata: JsonObject): string {
   const [entry] = entries;
   if (entries.length !== 1 || !isJsonObject(entry)) return stringifyJson(metadata);
   const { fieldsV1, ...others } = entry;
-  const fields = isJsonObject(fieldsV1) ? cachedFieldSetText(fieldsV1) : undefined;
+  const fields = isJsonObject(fieldsV1) ? cachedFieldSetTexts.get(fieldsV1) : undefined;
   if (fields === undefined) return stringifyJson(metadata);
   const manager = withLastMember(stringifyJson(others), `"fieldsV1":${fields}`);
   const { managedFields: _, ...rest } = metadata;

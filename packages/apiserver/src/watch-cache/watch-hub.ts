@@ -174,13 +174,10 @@ export class WatchHub {
    * from another store begin with its arrival.
    */
   covers(prefix: StorageKey, revision: Revision): boolean {
-    return revision >= this.#ringStart && revision >= this.#arrivedAt(prefix);
-  }
-
-  #arrivedAt(prefix: StorageKey): number {
     const { moves } = this.#options.storage;
     const cluster = moves && clusterUnder(prefix);
-    return (cluster && moves.recordOf(cluster)?.arrivedAt) ?? 0;
+    const arrivedAt = (cluster && moves.recordOf(cluster)?.arrivedAt) ?? 0;
+    return revision >= this.#ringStart && revision >= arrivedAt;
   }
 
   /** Ends what listens to a cluster alone: it arrives, or it has left. */

@@ -37,6 +37,8 @@ interface Remembered extends FieldSetRequest {
 
 const remembered = new Map<string, Remembered>();
 const texts = new WeakMap<object, string>();
+/** The JSON texts of the field sets that `cachedFieldSet` returned; no other object has one. */
+export const cachedFieldSetTexts: Pick<WeakMap<object, string>, "get"> = texts;
 let rememberedCharacters = 0;
 
 /**
@@ -63,11 +65,6 @@ export function cachedFieldSet(
   const { schema, resetFields, unowned } = wish;
   remembered.set(node, { schema, resetFields, unowned, fields });
   return fields;
-}
-
-/** The JSON text of a field set that `cachedFieldSet` returned; undefined for any other object. */
-export function cachedFieldSetText(fields: object): string | undefined {
-  return texts.get(fields);
 }
 
 function makeRoomFor(node: string): void {

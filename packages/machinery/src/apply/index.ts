@@ -17,7 +17,7 @@ export {
   subtractSubtrees,
   unionFieldSets,
 } from "./field-set.ts";
-export { cachedFieldSetText } from "./field-set-cache.ts";
+export { cachedFieldSetTexts } from "./field-set-cache.ts";
 export { readFieldSet, sortFieldSet } from "./fields-v1.ts";
 export { annotationsBytesMax, lastAppliedAnnotation } from "./last-applied.ts";
 export { managedFieldsOf } from "./managed-fields.ts";

@@ -52,6 +52,7 @@ export class MoveTable {
 
   /** Throws `moving` for a write of a cluster that this store must not write. */
   checkWrite(key: StorageKey): void {
+    if (this.#records.size === 0) return;
     const record = this.of(key);
     if (record === undefined || writable.has(record.phase)) return;
     throw new StorageError(
