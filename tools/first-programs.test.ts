@@ -494,7 +494,7 @@ const apply = { metadata: at, spec: { replicas: 3 } };
 await client.resource(deployments).apply(apply, { fieldManager: "scaler" });
 const web: Deployment = await client.resource(deployments).get(at);
 await client.resource(deployments).setStatus(web, { replicas: undefined, readyReplicas: 3 });
-const nightly = { schedule: "@daily", suspend: web.spec?.paused, jobTemplate: { spec: { parallelism: web.spec?.replicas } } };
+const nightly = { schedule: "@daily", suspend: web.spec?.paused, jobTemplate: { spec: { parallelism: web.spec?.replicas, template: {} } } };
 await client.resource(cronJobs).create({ metadata: at, spec: nightly });
 
 const shops = defineKind({
