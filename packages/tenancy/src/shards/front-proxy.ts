@@ -25,6 +25,7 @@ import {
 } from "@kcp-ts/machinery/names";
 import { isStatusError, StatusError, statusError } from "@kcp-ts/machinery/status";
 import { headersTextOf } from "./headers-text.ts";
+import { linkMethods } from "./link-frames.ts";
 import type { RequestOfShard, Served } from "./link-server.ts";
 import {
   type LocalDestination,
@@ -89,6 +90,7 @@ export class FrontProxy {
   readonly forward = (request: ApiRequest, here: Here): MaybePromise<ApiResponse> => {
     const { target } = request;
     const { ownName } = this.#options.routes;
+    if (!linkMethods.includes(request.method)) return here(request);
     if (target.startsWith(shardsPrefix)) return this.#forwardToShard(request, here);
     const reference = referenceOf(request, ownName);
     if (reference === undefined) return here(request);
@@ -104,9 +106,11 @@ export class FrontProxy {
 
   /** Serves a request that another shard has sent. */
   readonly serve = (request: RequestOfShard, here: Here): MaybePromise<Served> => {
-    const { target, hops } = request;
-    if (target.startsWith(movesPrefix)) return serveDestination(request, this.#options.destination);
-    if (target.startsWith(operationPrefix)) return this.#options.operations.serve(request);
+    const { target, hops, isOfShard } = request;
+    if (isOfShard && target.startsWith(movesPrefix))
+      return serveDestination(request, this.#options.destination);
+    if (isOfShard && target.startsWith(operationPrefix))
+      return this.#options.operations.serve(request);
     const reference = referenceOf(request, undefined);
     if (reference === undefined) return here(request);
     if (typeof reference !== "string")

@@ -75,6 +75,27 @@ describe("clients of several shards", () => {
     assert.equal((await b.get(`${maps(onB)}/secret`)).status, 200);
   });
 
+  it("cannot reach what shards ask each other, by any method", async () => {
+    const operation = `/shard/resolve/${onB}/`;
+    const methods = [
+      // What is longer than a byte says, and what has more bytes than characters.
+      `POST${operation}`.padEnd(256 + 4, "x"),
+      `PO${"\u00e9".repeat(2)}${operation}`,
+      `POST${operation}`,
+      "GET/shards",
+      "BREW",
+      "",
+    ];
+    for (const method of methods)
+      for (const user of ["anonymous", "nobody"] as const) {
+        const body = "root:any" as unknown as object;
+        const answer = await root.request(method, maps(onB), { user, body });
+        assert.ok(answer.status >= 400, `${method}: ${answer.text}`);
+        assert.doesNotMatch(answer.text, /"result"/, method);
+      }
+    assert.deepEqual((await b.get(maps(onB))).names, ["secret"]);
+  });
+
   it("learn nothing of clusters that do not exist, on this shard or another one", async () => {
     const messages = new Set<string>();
     for (const cluster of [

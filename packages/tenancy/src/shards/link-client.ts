@@ -2,17 +2,27 @@
 import type { Duplex } from "node:stream";
 import type { ApiResponse } from "@kcp-ts/apiserver/request/api-request";
 import { parseJson } from "@kcp-ts/machinery/json";
-import { FrameReader, FrameWriter, frameType, ReceivedTexts, SentTexts } from "./link-frames.ts";
+import {
+  FrameReader,
+  FrameWriter,
+  frameType,
+  linkMethods,
+  ReceivedTexts,
+  SentTexts,
+} from "./link-frames.ts";
 import { InboundBytes, OutboundBytes, sessionOf } from "./link-stream.ts";
 import type { ShardRoute } from "./shard-connections.ts";
 
 export interface LinkRequest {
+  /** One of `linkMethods`. */
   readonly method: string;
   readonly target: string;
   /** JSON of the headers, and of who sends them: both are sent once and then known by a number. */
   readonly headersText: string;
   readonly senderText: string;
   readonly hops: number;
+  /** The shard itself asks, and no client of it: only then may the target be an operation. */
+  readonly isOfShard?: boolean | undefined;
   /** Reads the body when the other side wants it. */
   readonly readBody: (() => Promise<Uint8Array>) | undefined;
   readonly onClose: ((callback: () => void) => void) | undefined;
@@ -98,22 +108,23 @@ export class LinkClient {
     return this.#lastId;
   }
 
-  /** hops (1) | method length (1) | headers (4) | sender (4) | method | target */
-  #sendHead(id: number, { method, target, headersText, senderText, hops }: LinkRequest): void {
+  /** hops (1) | method (1) | headers (4) | sender (4) | target */
+  #sendHead(id: number, request: LinkRequest): void {
+    const { method, target, headersText, senderText, hops, isOfShard = false } = request;
     const writer = this.#writer;
     let sender = this.#texts.numberOf(senderText, writer);
     const headers = this.#texts.numberOf(headersText, writer);
     // The second text may have been one too many, and then the first one is forgotten.
     sender = this.#texts.numberOf(senderText, writer);
-    const line = method + target;
-    const length = 10 + Buffer.byteLength(line);
-    const at = writer.begin(frameType.request, id, length);
+    const length = 10 + Buffer.byteLength(target);
+    const type = isOfShard ? frameType.requestOfShard : frameType.request;
+    const at = writer.begin(type, id, length);
     const { buffer } = writer;
     buffer[at] = hops;
-    buffer[at + 1] = method.length;
+    buffer[at + 1] = linkMethods.indexOf(method);
     buffer.writeUInt32BE(headers, at + 2);
     buffer.writeUInt32BE(sender, at + 6);
-    buffer.write(line, at + 10, length - 10, "utf8");
+    buffer.write(target, at + 10, length - 10, "utf8");
   }
 
   #onFrame(type: number, id: number, payload: Buffer): void {

@@ -26,7 +26,20 @@ export const frameType = {
   moved: 10,
   /** There is no such cluster. */
   unknown: 11,
+  /** A request of the other shard itself, which may be an operation. */
+  requestOfShard: 12,
 } as const;
+
+/** The methods that are sent on, by their number: what a client calls a method is never parsed. */
+export const linkMethods: readonly string[] = [
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+];
 
 export const frameHeadBytes = 9;
 /** Data frames are smaller; a request's head is limited by its listener. */

@@ -17,6 +17,7 @@ import {
   FrameReader,
   FrameWriter,
   frameType,
+  linkMethods,
   ReceivedTexts,
   SentTexts,
 } from "./link-frames.ts";
@@ -27,6 +28,8 @@ import type { ShardRoute } from "./shard-connections.ts";
 export interface RequestOfShard extends ApiRequest {
   /** How many shards have sent it on. */
   readonly hops: number;
+  /** The other shard itself asks, and no client of it. */
+  readonly isOfShard: boolean;
   readonly fromShard: string;
 }
 
@@ -104,7 +107,8 @@ export class LinkServer {
   }
 
   #onFrame(type: number, id: number, payload: Buffer): void {
-    if (type === frameType.request) this.#onRequest(id, payload);
+    if (type === frameType.request || type === frameType.requestOfShard)
+      this.#onRequest(id, payload, type === frameType.requestOfShard);
     else if (type === frameType.text) {
       this.#headers.add(id, payload);
       this.#senders.add(id, payload);
@@ -126,14 +130,16 @@ export class LinkServer {
     }
   }
 
-  #onRequest(id: number, payload: Buffer): void {
-    const methodEnd = 10 + (payload[1] as number);
+  #onRequest(id: number, payload: Buffer, isOfShard: boolean): void {
+    const method = linkMethods[payload[1] as number];
+    if (method === undefined) throw new Error("an unknown method between shards");
     const headers = this.#headers.get(payload.readUInt32BE(2));
     const sender = this.#senders.get(payload.readUInt32BE(6));
     const exchange = new Exchange(id, this.#writer, {
       hops: payload[0] as number,
-      method: payload.toString("latin1", 10, methodEnd),
-      target: payload.toString("utf8", methodEnd),
+      isOfShard,
+      method,
+      target: payload.toString("utf8", 10),
       headers,
       sender,
       fromShard: this.#options.from,
@@ -242,6 +248,7 @@ export class LinkServer {
 
 interface RequestHead {
   readonly hops: number;
+  readonly isOfShard: boolean;
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderRecord;
@@ -259,6 +266,7 @@ class Exchange implements RequestOfShard {
   readonly clientCertificate: X509Certificate | undefined;
   readonly vouchedUser: UserInfo | undefined;
   readonly hops: number;
+  readonly isOfShard: boolean;
   readonly fromShard: string;
   inbound: InboundBytes | undefined;
   outbound: OutboundBytes | undefined;
@@ -275,6 +283,7 @@ class Exchange implements RequestOfShard {
     this.target = head.target;
     this.headers = head.headers;
     this.hops = head.hops;
+    this.isOfShard = head.isOfShard;
     this.fromShard = head.fromShard;
     this.remoteAddress = sender.remoteAddress;
     this.clientCertificate = sender.certificate;

@@ -47,6 +47,7 @@ export class ShardMesh implements ShardConnections {
       headersText: JSON.stringify(sent),
       senderText: JSON.stringify({ remoteAddress: "", user }),
       hops: 0,
+      isOfShard: true,
       readBody: body === undefined ? undefined : async () => body,
       onClose:
         signal === undefined

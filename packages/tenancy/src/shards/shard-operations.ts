@@ -86,6 +86,7 @@ export class ShardOperations {
       headersText: "{}",
       senderText: JSON.stringify({ remoteAddress: "", user }),
       hops: 0,
+      isOfShard: true,
       readBody: async () => Buffer.from(JSON.stringify(body)),
       onClose: undefined,
     };
