@@ -265,6 +265,8 @@ export class ClusterMover {
       if (isCancelled()) return false;
       this.#say(running, { stage: "Switching" });
       const final = await this.#moves.fence(cluster, { signal });
+      // What keeps a cluster where it is may have been created while it was copied.
+      await this.#checkMovable(cluster);
       await this.#copyChanges(running, to, progress.upTo, final);
       await to.seal(cluster, final);
       await routes.setRoute(cluster, { shard: note.to, version: note.version });

@@ -145,4 +145,22 @@ describe("a workspace that moves to another shard", () => {
     });
     assert.match((await post("root:provider", "b")).message ?? "", /1 apiexports.apis.kcp.io/);
   });
+
+  it("is cancelled, with the reason, when it gets what others bind while it is copied", async () => {
+    const late = await make("late", "root", on("root"));
+    const { mover } = root.server.extension;
+    assert.ok(mover !== undefined);
+    await mover.move(late, "b");
+    const resume = shards.stall("b");
+    await root.requestOk("POST", `/clusters/${late}/apis/apis.kcp.io/v1alpha1/apiexports`, {
+      body: { metadata: { name: "things.example.com" }, spec: {} },
+    });
+    resume();
+    const stageOf = () => mover.statusOf(late)?.stage ?? "";
+    await shards.until("it has ended", async () => ["Done", "Cancelled"].includes(stageOf()));
+    assert.equal(stageOf(), "Cancelled");
+    assert.match(mover.statusOf(late)?.message ?? "", /1 apiexports.apis.kcp.io/);
+    await root.requestOk("POST", maps(late), { body: { metadata: { name: "here" } } });
+    assert.equal((await b.get(maps(late))).status, 200);
+  });
 });
