@@ -257,7 +257,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
   },
   tenancy: {
     // Routes and connections of shards: docs/adr/0094.
-    shards: [],
+    shards: ["mounts"],
     // Objects of other shards: docs/adr/0095.
     replicas: [],
     workspaces: ["replicas", "shards"],

@@ -9,3 +9,4 @@ export {
   sessionsPerClusterMax,
 } from "./forward-request.ts";
 export { parseMountHosts } from "./mount-hosts.ts";
+export { pipeBothWays } from "./pipe-both-ways.ts";

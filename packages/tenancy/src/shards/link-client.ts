@@ -2,12 +2,13 @@
 import type { Duplex } from "node:stream";
 import type { ApiResponse } from "@kcp-ts/apiserver/request/api-request";
 import { parseJson } from "@kcp-ts/machinery/json";
+import { pipeBothWays } from "../mounts/index.ts";
 import {
-  FrameReader,
   FrameWriter,
   frameType,
   linkMethods,
   ReceivedTexts,
+  receiveFrames,
   SentTexts,
 } from "./link-frames.ts";
 import { InboundBytes, OutboundBytes, sessionOf } from "./link-stream.ts";
@@ -60,24 +61,21 @@ export class LinkClient {
   readonly #requests = new Map<number, Waiting>();
   readonly #onEnd: () => void;
   #lastId = 0;
+  /** Why this side has ended the connection. */
+  #cause: unknown;
   #isOver = false;
 
   constructor(connection: Duplex, onEnd: () => void) {
     this.#connection = connection;
     this.#onEnd = onEnd;
     this.#writer = new FrameWriter(connection);
-    const reader = new FrameReader((type, id, payload) => this.#onFrame(type, id, payload));
-    connection.on("data", (chunk: Buffer) => {
-      try {
-        reader.receive(chunk);
-      } catch (error) {
-        connection.destroy(error as Error);
-      }
+    receiveFrames(connection, {
+      onFrame: (type, id, payload) => this.#onFrame(type, id, payload),
+      onError: (error) => {
+        this.#cause = error;
+      },
+      onClose: () => this.#ended(),
     });
-    connection.resume();
-    connection.on("error", () => {});
-    connection.once("end", () => connection.destroy());
-    connection.once("close", () => this.#ended());
   }
 
   get isOver(): boolean {
@@ -179,7 +177,7 @@ export class LinkClient {
 
   #session(id: number, { status, headers, inbound, outbound }: SessionParts): ApiResponse {
     const connection = sessionOf(inbound, outbound, () => this.#cancel(id));
-    const onUpgrade = (client: Duplex) => joinStreams(client, connection);
+    const onUpgrade = (client: Duplex) => pipeBothWays(client, connection);
     return { status, headers, body: undefined, onUpgrade };
   }
 
@@ -213,7 +211,8 @@ export class LinkClient {
   #ended(): void {
     this.#isOver = true;
     this.#writer.closed();
-    const error = new LinkEndedError("the connection to the shard has ended");
+    const cause = this.#cause;
+    const error = new LinkEndedError("the connection to the shard has ended", { cause });
     for (const [id, waiting] of this.#requests) this.#done(id, waiting, error);
     this.#onEnd();
   }
@@ -224,17 +223,4 @@ interface SessionParts {
   readonly headers: ApiResponse["headers"];
   readonly inbound: InboundBytes;
   readonly outbound: OutboundBytes;
-}
-
-/** Each side ends with the other one. */
-function joinStreams(one: Duplex, other: Duplex): void {
-  for (const [from, to] of [
-    [one, other],
-    [other, one],
-  ] as const) {
-    from.on("error", () => {});
-    from.once("close", () => (to.destroyed ? undefined : to.end(() => to.destroy())));
-  }
-  one.pipe(other);
-  other.pipe(one);
 }

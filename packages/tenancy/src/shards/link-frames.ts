@@ -161,6 +161,34 @@ export class FrameReader {
   }
 }
 
+export interface FrameReceiver {
+  readonly onFrame: OnFrame;
+  /** What was received makes no sense; the connection is destroyed. */
+  readonly onError: (error: unknown) => void;
+  readonly onClose: () => void;
+}
+
+/** Reads the frames of a connection until it ends. */
+export function receiveFrames(
+  connection: Duplex,
+  { onFrame, onError, onClose }: FrameReceiver,
+): void {
+  const reader = new FrameReader(onFrame);
+  connection.on("data", (chunk: Buffer) => {
+    try {
+      reader.receive(chunk);
+    } catch (error) {
+      onError(error);
+      connection.destroy();
+    }
+  });
+  connection.resume();
+  // Every error is followed by a close event.
+  connection.on("error", () => {});
+  connection.once("end", () => connection.destroy());
+  connection.once("close", onClose);
+}
+
 /**
  * Texts that requests and responses repeat: headers of a client, an identity. Each is sent once and
  * then referred to by a number; when they are too many, both sides begin again.

@@ -14,11 +14,11 @@ import { statusError } from "@kcp-ts/machinery/status";
 import { responseFlag } from "./link-client.ts";
 import {
   dataBytesMax,
-  FrameReader,
   FrameWriter,
   frameType,
   linkMethods,
   ReceivedTexts,
+  receiveFrames,
   SentTexts,
 } from "./link-frames.ts";
 import { InboundBytes, OutboundBytes, sessionOf } from "./link-stream.ts";
@@ -83,27 +83,21 @@ export class LinkServer {
     this.#options = options;
     this.#connection = connection;
     this.#writer = new FrameWriter(connection);
-    const reader = new FrameReader((type, id, payload) => this.#onFrame(type, id, payload));
-    connection.on("data", (chunk: Buffer) => {
-      try {
-        reader.receive(chunk);
-      } catch (error) {
-        options.onError(error);
-        connection.destroy();
-      }
-    });
-    connection.resume();
-    connection.on("error", () => {});
-    connection.once("end", () => connection.destroy());
-    connection.once("close", () => {
-      this.#writer.closed();
-      for (const exchange of this.#exchanges.values()) exchange.leave();
-      this.#exchanges.clear();
+    receiveFrames(connection, {
+      onFrame: (type, id, payload) => this.#onFrame(type, id, payload),
+      onError: options.onError,
+      onClose: () => this.#ended(),
     });
   }
 
   close(): void {
     this.#connection.destroy();
+  }
+
+  #ended(): void {
+    this.#writer.closed();
+    for (const exchange of this.#exchanges.values()) exchange.leave();
+    this.#exchanges.clear();
   }
 
   #onFrame(type: number, id: number, payload: Buffer): void {
